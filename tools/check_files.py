@@ -51,7 +51,7 @@ def is_source(path: Path, text: str) -> bool:
 
 def licence_of(path: Path) -> str:
     """The licence a source file at this place must name."""
-    if path.is_relative_to("core") or path.as_posix() in SHARED_WITH_XEN:
+    if path.parts[0] in ("core", "words") or path.as_posix() in SHARED_WITH_XEN:
         return CORE_LICENCE
     linked_into_xen = path.parent.as_posix() == "hosts/xen" and path.suffix in {".c", ".h"}
     if linked_into_xen or path.name.endswith((".bpf.c", ".bpf.h")):

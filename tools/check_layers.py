@@ -59,8 +59,9 @@ NATIVE_OWNER = {
 # Folder with C or C++ sources: the folders, or single headers, that it may include in quotes.
 MAY_INCLUDE = {
     "core": ("core",),
+    "words": ("core", "words"),
     "hosts/sim": ("core", "hosts/sim", "hosts/xen/ring.h"),
-    "hosts/linux": ("core", "hosts/linux", "hosts/xen/ring.h"),
+    "hosts/linux": ("core", "words", "hosts/linux", "hosts/xen/ring.h"),
     "src/hyperperiod/model/rules": ("core",),
     "src/hyperperiod/analysis/kernels": ("src/hyperperiod/analysis/kernels",),
     "src/hyperperiod/trace/properties": (
@@ -68,12 +69,12 @@ MAY_INCLUDE = {
         "hosts/sim/record.h",
     ),
     "src/hyperperiod/trace/writers": ("src/hyperperiod/trace/writers", "hosts/sim/record.h"),
-    "hosts/xen": ("core", "hosts/xen"),
-    "guests": ("core", "hosts/xen", "guests"),
+    "hosts/xen": ("core", "words", "hosts/xen"),
+    "guests": ("core", "words", "hosts/xen", "guests"),
 }
 
 # An include that starts with one of these is read from the top of the repository.
-TOP_FOLDERS = {"core", "hosts", "guests", "src", "tests", "bench", "tools"}
+TOP_FOLDERS = {"core", "words", "hosts", "guests", "src", "tests", "bench", "tools"}
 
 # The only file of the core that may include something of its host's.
 SEAM = Path("core/env.h")

@@ -17,12 +17,12 @@
 #define MOST_OFFSET 0x3ff00000u /* of 1 GiB that can be shared */
 #define WIRE_ALIGN 4096u
 
-static struct arguments_error error_at(struct text word, const char *message) {
+static struct arguments_error error_at(struct word word, const char *message) {
     return (struct arguments_error){word, message};
 }
 
 static struct arguments_error well(void) {
-    return error_at((struct text){"", 0}, 0);
+    return error_at((struct word){"", 0}, 0);
 }
 
 void arguments_init(struct arguments *arguments) {
@@ -49,85 +49,47 @@ void arguments_init(struct arguments *arguments) {
         arguments->task[i].overrun.thousandths = 0;
 }
 
-struct choice {
-    const char *name;
-    hp_u32 value;
-};
-
-static const struct choice workloads[] = {
-    {"tasks", WORKLOAD_TASKS},
-    {"clocktick", WORKLOAD_CLOCKTICK},
-    {"response", WORKLOAD_RESPONSE},
-    {"spin", WORKLOAD_SPIN},
-    {"yield-storm", WORKLOAD_YIELD_STORM},
-    {"wake-storm", WORKLOAD_WAKE_STORM},
-    {"hypercall-storm", WORKLOAD_HYPERCALL_STORM},
-    {"timer-storm", WORKLOAD_TIMER_STORM},
-    {0, 0},
-};
-
-static const struct choice schedulers[] = {
-    {"rm", DOMAIN_RANKED},
-    {"dm", DOMAIN_RANKED},
-    {"fp", DOMAIN_RANKED},
-    {"edf", DOMAIN_EDF},
-    {"fifo", DOMAIN_FIFO},
-    {"fair", DOMAIN_FAIR},
-    {0, 0},
-};
-
-static const struct choice kinds[] = {
-    {"p", TASK_PERIODIC}, {"s", TASK_SPORADIC}, {"b", TASK_BUSY},
-    {"e", TASK_EVENT},    {"h", TASK_HOP},      {0, 0},
-};
+/* Choices, in the order of what they stand for. */
+static const char *const workloads[] = {
+    "tasks",      "clocktick",       "response",    "spin", "yield-storm",
+    "wake-storm", "hypercall-storm", "timer-storm", 0};
+static const char *const schedulers[] = {"rm", "dm", "fp", "edf", "fifo", "fair", 0};
+static const enum domain_scheduler scheduler_of[] = {DOMAIN_RANKED, DOMAIN_RANKED, DOMAIN_RANKED,
+                                                     DOMAIN_EDF,    DOMAIN_FIFO,   DOMAIN_FAIR};
+static const char *const kinds[] = {"p", "s", "e", "b", "h", 0};
+static const char *const source_kinds[] = {"p", "s", "c", 0};
 
 enum source_kind { SOURCE_PERIODIC, SOURCE_SPORADIC, SOURCE_CLOSED };
 
-static const struct choice source_kinds[] = {
-    {"p", SOURCE_PERIODIC},
-    {"s", SOURCE_SPORADIC},
-    {"c", SOURCE_CLOSED},
-    {0, 0},
-};
-
-/* The value of a name, or HP_NONE. */
-static hp_u32 choose(const struct choice *choices, struct text name) {
-    for (; choices->name != 0; choices++) {
-        if (text_is(name, choices->name))
-            return choices->value;
-    }
-    return HP_NONE;
-}
-
 /* A number, or '-', which stands for `absent`. */
-static hp_u32 number_or(struct text text, hp_u64 most, hp_u64 absent, hp_u64 *number) {
-    if (!text_is(text, "-"))
-        return text_number(text, most, number);
+static hp_u32 number_or(struct word text, hp_u64 most, hp_u64 absent, hp_u64 *number) {
+    if (!word_is(text, "-"))
+        return word_number(text, most, number);
     *number = absent;
     return 1;
 }
 
 /* KIND:PERIOD:WCET:BCET:DEADLINE:OFFSET:JITTER:RANK:VCPU */
-static const char *read_task(struct task *task, struct text text, hp_u32 number) {
-    hp_u32 kind = choose(kinds, text_cut(&text, ':'));
+static const char *read_task(struct task *task, struct word text, hp_u32 number) {
+    hp_u32 kind = word_choice(word_cut(&text, ':'), kinds);
     hp_u64 vcpu;
 
     if (kind == HP_NONE)
         return "the kind of a task is p, s, b, e or h";
     task->kind = (enum task_kind)kind;
-    if (!text_number(text_cut(&text, ':'), HP_TIME_MAX, &task->period_ns)
-        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &task->wcet_ns)
-        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &task->bcet_ns)
-        || !number_or(text_cut(&text, ':'), HP_TIME_MAX, HP_NEVER, &task->deadline_ns)
-        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &task->offset_ns)
-        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &task->jitter_ns)
-        || !number_or(text_cut(&text, ':'), HP_NEVER, number, &task->rank)
-        || !number_or(text_cut(&text, ':'), DOMAIN_VCPUS - 1u, HP_NONE, &vcpu))
+    if (!word_number(word_cut(&text, ':'), HP_TIME_MAX, &task->period_ns)
+        || !word_number(word_cut(&text, ':'), HP_TIME_MAX, &task->wcet_ns)
+        || !word_number(word_cut(&text, ':'), HP_TIME_MAX, &task->bcet_ns)
+        || !number_or(word_cut(&text, ':'), HP_TIME_MAX, HP_NEVER, &task->deadline_ns)
+        || !word_number(word_cut(&text, ':'), HP_TIME_MAX, &task->offset_ns)
+        || !word_number(word_cut(&text, ':'), HP_TIME_MAX, &task->jitter_ns)
+        || !number_or(word_cut(&text, ':'), HP_NEVER, number, &task->rank)
+        || !number_or(word_cut(&text, ':'), DOMAIN_VCPUS - 1u, HP_NONE, &vcpu))
         return "a task is KIND:PERIOD:WCET:BCET:DEADLINE:OFFSET:JITTER:RANK:VCPU, in ns";
     task->vcpu = (hp_u32)vcpu;
     if (task->deadline_ns == 0)
         task->deadline_ns = HP_NEVER;
-    if (text.length > 0)
+    if (text.start != 0)
         return "a task has nine parts";
     if (task->bcet_ns > task->wcet_ns)
         return "a task's bcet is above its wcet";
@@ -139,17 +101,17 @@ static const char *read_task(struct task *task, struct text text, hp_u32 number)
 }
 
 /* TASK:THOUSANDTHS:FROM:TO:EVERY, of a task that has been named before. */
-static const char *read_overrun(struct arguments *arguments, struct text text) {
+static const char *read_overrun(struct arguments *arguments, struct word text) {
     struct hp_overrun *overrun;
     hp_u64 task;
 
-    if (!text_number(text_cut(&text, ':'), MAX_TASKS - 1u, &task) || task >= arguments->tasks)
+    if (!word_number(word_cut(&text, ':'), MAX_TASKS - 1u, &task) || task >= arguments->tasks)
         return "an overrun is of a task before it, from 0";
     overrun = &arguments->task[task].overrun;
-    if (!text_number(text_cut(&text, ':'), MOST_THOUSANDTHS, &overrun->thousandths)
-        || !text_number(text_cut(&text, ':'), HP_TIME_MAX, &overrun->from_ns)
-        || !number_or(text_cut(&text, ':'), HP_TIME_MAX, HP_NEVER, &overrun->to_ns)
-        || !text_number(text, HP_TIME_MAX, &overrun->every))
+    if (!word_number(word_cut(&text, ':'), MOST_THOUSANDTHS, &overrun->thousandths)
+        || !word_number(word_cut(&text, ':'), HP_TIME_MAX, &overrun->from_ns)
+        || !number_or(word_cut(&text, ':'), HP_TIME_MAX, HP_NEVER, &overrun->to_ns)
+        || !word_number(text, HP_TIME_MAX, &overrun->every))
         return "an overrun is TASK:THOUSANDTHS:FROM:TO:EVERY, in ns";
     if (overrun->thousandths == 0 || overrun->every == 0 || arguments->task[task].wcet_ns == 0)
         return "an overrun multiplies the time of jobs that end, of every so many-th of them";
@@ -157,16 +119,16 @@ static const char *read_overrun(struct arguments *arguments, struct text text) {
 }
 
 /* DOMAIN.TASK,DOMAIN.TASK,... */
-static const char *read_hops(struct arguments *arguments, struct flow *flow, struct text text) {
+static const char *read_hops(struct arguments *arguments, struct flow *flow, struct word text) {
     while (text.length > 0) {
-        struct text task = text_cut(&text, ',');
-        struct text domain = text_cut(&task, '.');
+        struct word task = word_cut(&text, ',');
+        struct word domain = word_cut(&task, '.');
         hp_u64 numbers[2];
 
         if (arguments->hops == MAX_HOPS)
             return "there are more than 1024 hops";
-        if (!text_number(domain, MOST_DOMAIN, &numbers[0])
-            || !text_number(task, MAX_TASKS - 1u, &numbers[1]))
+        if (!word_number(domain, MOST_DOMAIN, &numbers[0])
+            || !word_number(task, MAX_TASKS - 1u, &numbers[1]))
             return "a hop is DOMAIN.TASK";
         arguments->hop[arguments->hops++] = (struct hop){(hp_u32)numbers[0], (hp_u32)numbers[1]};
         flow->hops++;
@@ -174,16 +136,16 @@ static const char *read_hops(struct arguments *arguments, struct flow *flow, str
     return flow->hops == 0 ? "a flow has hops" : 0;
 }
 
-static hp_u32 read_source_numbers(struct text *text, hp_u64 *first, hp_u64 *offset, hp_u64 *second,
+static hp_u32 read_source_numbers(struct word *text, hp_u64 *first, hp_u64 *offset, hp_u64 *second,
                                   hp_u64 *amount) {
-    return text_number(text_cut(text, ':'), HP_TIME_MAX, first)
-           && text_number(text_cut(text, ':'), HP_TIME_MAX, offset)
-           && text_number(text_cut(text, ':'), HP_TIME_MAX, second)
-           && text_number(text_cut(text, ':'), HP_TIME_MAX, amount);
+    return word_number(word_cut(text, ':'), HP_TIME_MAX, first)
+           && word_number(word_cut(text, ':'), HP_TIME_MAX, offset)
+           && word_number(word_cut(text, ':'), HP_TIME_MAX, second)
+           && word_number(word_cut(text, ':'), HP_TIME_MAX, amount);
 }
 
 /* PERIOD:OFFSET:JITTER:BURST, or of clients THINK-LEAST:OFFSET:THINK-MOST:CLIENTS */
-static const char *read_source(struct flow *flow, enum source_kind kind, struct text *text) {
+static const char *read_source(struct flow *flow, enum source_kind kind, struct word *text) {
     hp_u64 first, offset, second, amount;
 
     if (!read_source_numbers(text, &first, &offset, &second, &amount))
@@ -208,24 +170,24 @@ static const char *read_source(struct flow *flow, enum source_kind kind, struct 
 }
 
 /* NUMBER:KIND:<source>:QUEUE:HOPS */
-static const char *read_flow(struct arguments *arguments, struct text text) {
+static const char *read_flow(struct arguments *arguments, struct word text) {
     const char *message;
     struct flow *flow;
     hp_u64 number;
     hp_u32 kind;
 
-    if (!text_number(text_cut(&text, ':'), MAX_FLOWS - 1u, &number))
+    if (!word_number(word_cut(&text, ':'), MAX_FLOWS - 1u, &number))
         return "the number of a flow is 0 to 255";
     flow = &arguments->flow[number];
     if (flow->hops > 0)
         return "there is a flow with this number";
-    kind = choose(source_kinds, text_cut(&text, ':'));
+    kind = word_choice(word_cut(&text, ':'), source_kinds);
     if (kind == HP_NONE)
         return "the kind of a source is p, s or c";
     message = read_source(flow, (enum source_kind)kind, &text);
     if (message != 0)
         return message;
-    if (!text_number(text_cut(&text, ':'), MAX_ITEMS, &flow->queue) || flow->queue == 0
+    if (!word_number(word_cut(&text, ':'), MAX_ITEMS, &flow->queue) || flow->queue == 0
         || flow->queue < flow->clients)
         return "a queue has room for 1 to 16384 items, and for all clients";
     flow->first_hop = arguments->hops;
@@ -234,16 +196,16 @@ static const char *read_flow(struct arguments *arguments, struct text text) {
 }
 
 /* DOMAIN:PORT:OFFSET:ROOM */
-static const char *read_wire(struct arguments *arguments, struct text text) {
+static const char *read_wire(struct arguments *arguments, struct word text) {
     struct wire *wire = &arguments->wire[arguments->wires];
     hp_u64 domain, port;
 
     if (arguments->wires == MAX_WIRES)
         return "there are more than 32 wires";
-    if (!text_number(text_cut(&text, ':'), MOST_DOMAIN, &domain)
-        || !text_number(text_cut(&text, ':'), MOST_PORT, &port)
-        || !text_number(text_cut(&text, ':'), MOST_OFFSET, &wire->offset)
-        || !text_number(text, MAX_ITEMS, &wire->room))
+    if (!word_number(word_cut(&text, ':'), MOST_DOMAIN, &domain)
+        || !word_number(word_cut(&text, ':'), MOST_PORT, &port)
+        || !word_number(word_cut(&text, ':'), MOST_OFFSET, &wire->offset)
+        || !word_number(text, MAX_ITEMS, &wire->room))
         return "a wire is DOMAIN:PORT:OFFSET:ROOM";
     if (port == 0 || wire->room == 0 || (wire->room & (wire->room - 1u)) != 0)
         return "a wire has a port above 0 and room for a power of two";
@@ -255,85 +217,85 @@ static const char *read_wire(struct arguments *arguments, struct text text) {
     return 0;
 }
 
-static const char *read_choice(const struct choice *choices, struct text value, hp_u32 *chosen) {
-    *chosen = choose(choices, value);
-    return *chosen == HP_NONE ? "there is no such choice" : 0;
-}
+/* Keys that stand for something with parts, as their rows say it. */
+enum own_key { OWN_TASK, OWN_OVERRUN, OWN_FLOW, OWN_WIRE };
 
-struct number_key {
-    const char *name;
-    hp_u64 *number;
-    hp_u64 most;
+#define AT(field) __builtin_offsetof(struct arguments, field)
+static const struct word_key keys[] = {
+    {.name = "task", .kind = WORD_OWN, .at = OWN_TASK},
+    {.name = "overrun", .kind = WORD_OWN, .at = OWN_OVERRUN},
+    {.name = "flow", .kind = WORD_OWN, .at = OWN_FLOW},
+    {.name = "wire", .kind = WORD_OWN, .at = OWN_WIRE},
+    {.name = "workload", .kind = WORD_CHOICE, .choices = workloads},
+    {.name = "scheduler", .kind = WORD_CHOICE, .choices = schedulers},
+    {.name = "domain", .highest = MOST_DOMAIN, .at = AT(domain)},
+    {.name = "vcpus", .highest = DOMAIN_VCPUS, .at = AT(vcpus)},
+    {.name = "epoch", .highest = HP_TIME_MAX, .at = AT(epoch_ticks)},
+    {.name = "horizon", .highest = HP_TIME_MAX, .at = AT(horizon_ns)},
+    {.name = "seed", .highest = ~0ull, .at = AT(seed)},
+    {.name = "memory", .highest = MEMORY_MOST, .at = AT(memory_bytes)},
+    {.name = "rate", .highest = RATE_MOST, .at = AT(rate)},
+    {.name = "loop", .highest = HP_TIME_MAX, .at = AT(loop_ns)},
+    {.name = "task-time", .highest = HP_TIME_MAX, .at = AT(task_time_ns)},
+    {.name = "task-period", .highest = HP_TIME_MAX, .at = AT(task_period_ns)},
+    {.name = "period", .highest = HP_TIME_MAX, .at = AT(period_ns)},
 };
 
-/* A key whose value is a number. */
-static const char *read_number(struct arguments *arguments, struct text key, struct text value) {
-    const struct number_key keys[] = {
-        {"domain", &arguments->domain, MOST_DOMAIN},
-        {"vcpus", &arguments->vcpus, DOMAIN_VCPUS},
-        {"epoch", &arguments->epoch_ticks, HP_TIME_MAX},
-        {"horizon", &arguments->horizon_ns, HP_TIME_MAX},
-        {"seed", &arguments->seed, ~0ull},
-        {"memory", &arguments->memory_bytes, MEMORY_MOST},
-        {"rate", &arguments->rate, RATE_MOST},
-        {"loop", &arguments->loop_ns, HP_TIME_MAX},
-        {"task-time", &arguments->task_time_ns, HP_TIME_MAX},
-        {"task-period", &arguments->task_period_ns, HP_TIME_MAX},
-        {"period", &arguments->period_ns, HP_TIME_MAX},
-    };
+/* What is wrong with a value of a kind that all hosts know, or a null pointer. */
+static const char *read_value(struct arguments *arguments, const struct word_key *key,
+                              struct word value) {
+    static char message[9u + WORD_ALLOWED_BYTES] = "allowed: ";
+    hp_u64 number;
 
-    for (hp_u32 i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (text_is(key, keys[i].name))
-            return text_number(value, keys[i].most, keys[i].number)
-                       ? 0
-                       : "not a number, or too large a one";
+    if (!word_value(key, value, &number)) {
+        word_allowed(key, &message[9]);
+        return message;
     }
-    return "there is no such key";
+    if (key->choices == workloads)
+        arguments->workload = (enum workload)number;
+    else if (key->choices == schedulers)
+        arguments->scheduler = scheduler_of[number];
+    else
+        *(hp_u64 *)((char *)arguments + key->at) = number;
+    return 0;
 }
 
-static const char *read_word(struct arguments *arguments, struct text word) {
-    struct text value = word;
-    struct text key = text_cut(&value, '=');
+static const char *read_word(struct arguments *arguments, struct word word) {
+    struct word value = word;
+    const struct word_key *key =
+        word_key(keys, sizeof keys / sizeof keys[0], word_cut(&value, '='));
     const char *message;
-    hp_u32 chosen;
 
-    if (text_is(key, "task")) {
-        if (arguments->tasks == MAX_TASKS)
-            return "there are more than 256 tasks";
-        message = read_task(&arguments->task[arguments->tasks], value, arguments->tasks);
-        arguments->tasks++;
-        return message;
-    }
-    if (text_is(key, "overrun"))
+    if (key == 0)
+        return "there is no such key";
+    if (key->kind != WORD_OWN)
+        return read_value(arguments, key, value);
+    switch ((enum own_key)key->at) {
+    case OWN_OVERRUN:
         return read_overrun(arguments, value);
-    if (text_is(key, "flow"))
+    case OWN_FLOW:
         return read_flow(arguments, value);
-    if (text_is(key, "wire"))
+    case OWN_WIRE:
         return read_wire(arguments, value);
-    if (text_is(key, "workload")) {
-        message = read_choice(workloads, value, &chosen);
-        if (message == 0)
-            arguments->workload = (enum workload)chosen;
-        return message;
+    case OWN_TASK:
+        break;
     }
-    if (text_is(key, "scheduler")) {
-        message = read_choice(schedulers, value, &chosen);
-        if (message == 0)
-            arguments->scheduler = (enum domain_scheduler)chosen;
-        return message;
-    }
-    return read_number(arguments, key, value);
+    if (arguments->tasks == MAX_TASKS)
+        return "there are more than 256 tasks";
+    message = read_task(&arguments->task[arguments->tasks], value, arguments->tasks);
+    arguments->tasks++;
+    return message;
 }
 
 static hp_u32 is_blank(char c) {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == 0;
 }
 
-struct arguments_error arguments_read(struct arguments *arguments, struct text text) {
+struct arguments_error arguments_read(struct arguments *arguments, struct word text) {
     hp_u64 at = 0;
 
     while (1) {
-        struct text word;
+        struct word word;
         const char *message;
 
         while (at < text.length && is_blank(text.start[at]))
@@ -419,7 +381,7 @@ static const char *check_flows(const struct arguments *arguments) {
 }
 
 struct arguments_error arguments_check(const struct arguments *arguments) {
-    const struct text whole = {"arguments", 9};
+    const struct word whole = {"arguments", 9};
     const char *message = check_tasks(arguments);
 
     if (message == 0)

@@ -8,7 +8,7 @@
 
 #include "guests/executive/domain.h"
 #include "guests/executive/flow.h"
-#include "guests/executive/text.h"
+#include "words/words.h"
 
 #define MAX_WIRES 32u
 
@@ -57,13 +57,13 @@ struct arguments {
 
 /* Something wrong: the word, and what would have been right. */
 struct arguments_error {
-    struct text word;
+    struct word word;
     const char *message; /* a null pointer: all is well */
 };
 
 void arguments_init(struct arguments *arguments);
 /* Reads some text; may be called for several, one after the other. */
-struct arguments_error arguments_read(struct arguments *arguments, struct text text);
+struct arguments_error arguments_read(struct arguments *arguments, struct word text);
 /* To be called at the end: what has to be there, and what does not go together. */
 struct arguments_error arguments_check(const struct arguments *arguments);
 

@@ -20,7 +20,7 @@ _Noreturn static void refuse(struct arguments_error error) {
     stop();
 }
 
-static void read_text(struct text text) {
+static void read_text(struct word text) {
     struct arguments_error error = arguments_read(&guest.arguments, text);
 
     if (error.message != 0)
@@ -36,9 +36,9 @@ static void read_arguments(const void *tree) {
 
     arguments_init(&guest.arguments);
     if (line.bytes != 0)
-        read_text((struct text){(const char *)line.bytes, line.length});
+        read_text((struct word){(const char *)line.bytes, line.length});
     if (start < end)
-        read_text((struct text){(const char *)start, end - start});
+        read_text((struct word){(const char *)start, end - start});
     error = arguments_check(&guest.arguments);
     if (error.message == 0 && guest.arguments.scheduler == DOMAIN_FAIR)
         error.message = "scheduler=fair: only Linux guests have that";

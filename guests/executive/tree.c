@@ -5,7 +5,7 @@
 
 #include "guests/executive/tree.h"
 
-#include "guests/executive/text.h"
+#include "words/words.h"
 
 #define MAGIC 0xd00dfeedu
 #define HEADER_BYTES 40u
@@ -99,7 +99,7 @@ struct tree_value tree_chosen(const void *tree, const char *property) {
         case NODE:
             name = text_at(&reader, reader.at, reader.end);
             depth++;
-            inside = depth == 2 && text_equal(name, "chosen");
+            inside = depth == 2 && word_is(word_of(name), "chosen");
             if (!skip(&reader, length_of(name) + 1u))
                 return none;
             break;
@@ -113,7 +113,7 @@ struct tree_value tree_chosen(const void *tree, const char *property) {
             value.bytes = reader.bytes + reader.at;
             if (!skip(&reader, value.length))
                 return none;
-            if (inside && text_equal(name, property))
+            if (inside && word_is(word_of(name), property))
                 return value;
             break;
         case NOTHING:

@@ -21,7 +21,7 @@ void read_words(const char *path, struct arguments *told) {
         give_up("the file of words is not there, or too long");
     close(file);
     arguments_init(told);
-    error = arguments_read(told, (struct text){words, (hp_u64)length});
+    error = arguments_read(told, (struct word){words, (hp_u64)length});
     if (error.message == 0)
         error = arguments_check(told);
     if (error.message == 0 && (told->flows > 0 || told->workload != WORKLOAD_TASKS))

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "core/draw.h"
+#include "words/words.h"
 
 #define CLIENTS_MOST 1024u
 #define PAGES_MOST 16u
@@ -78,10 +79,9 @@ static _Noreturn void give_up(const char *what, const char *found) {
 }
 
 static hp_u64 number(const char *word, hp_u64 most) {
-    char *rest;
-    hp_u64 found = strtoull(word, &rest, 10);
+    hp_u64 found;
 
-    if (*word < '0' || *word > '9' || *rest != 0 || found > most)
+    if (!word_number(word_of(word), most, &found))
         give_up("found no number in its range", word);
     return found;
 }

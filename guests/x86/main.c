@@ -14,6 +14,7 @@
  * the start of the guest, and the longest gap or response since the line before.
  */
 #include "console.h"
+#include "words/words.h"
 #include "xen.h"
 
 /* Far above one round of the loop, and far below any time that a scheduler takes away. */
@@ -33,28 +34,24 @@ struct seen {
 static const struct start_info *info;
 static struct seen seen[MAX_VCPUS];
 static uint64_t vcpus = 1, period_ns = 10000000, work_ns = 2000000, report_ns = 500000000;
-static char workload; /* the letter that tells them apart: s(p)in, s(l)eep, s(t)orm */
+static enum { SPIN, SLEEP, STORM } workload;
 static uint64_t next_report_ns;
 
-/* The number after NAME= on the command line, or what is given. */
-static uint64_t option(const char *name, uint64_t otherwise) {
-    const char *at = (const char *)info->cmd_line;
-    while (*at) {
-        const char *want = name;
-        while (*want && *at == *want)
-            at++, want++;
-        if (*want == 0 && *at == '=') {
-            uint64_t value = 0;
-            for (at++; *at >= '0' && *at <= '9'; at++)
-                value = value * 10 + (uint64_t)(*at - '0');
+/* What stands after NAME= on the command line, or what is given. */
+static struct word option(const char *name, const char *otherwise) {
+    struct word rest = word_of((const char *)info->cmd_line);
+    while (rest.start != 0) {
+        struct word value = word_cut(&rest, ' ');
+        if (word_is(word_cut(&value, '='), name) && value.start != 0)
             return value;
-        }
-        while (*at && *at != ' ')
-            at++;
-        while (*at == ' ')
-            at++;
     }
-    return otherwise;
+    return word_of(otherwise);
+}
+
+/* A number there; the default if it is none. */
+static uint64_t number(const char *name, uint64_t otherwise) {
+    hp_u64 found;
+    return word_number(option(name, ""), ~0ull, &found) ? found : otherwise;
 }
 
 static void report(unsigned int self) {
@@ -135,36 +132,25 @@ static void storm(unsigned int vcpu) {
 static void work(uint64_t vcpu) {
     struct seen *of = &seen[vcpu];
     of->start_ns = of->now_ns = system_time_ns((unsigned int)vcpu);
-    if (workload == 'l')
+    if (workload == SLEEP)
         work_periodically((unsigned int)vcpu);
-    if (workload == 't')
+    if (workload == STORM)
         storm((unsigned int)vcpu);
     burn((unsigned int)vcpu, 0);
 }
 
-/* The letter after the first; a spinner if there is no workload. */
-static char workload_letter(void) {
-    static const char name[] = "workload=s";
-    const char *line = (const char *)info->cmd_line;
-    for (; *line; line++) {
-        unsigned int i = 0;
-        while (name[i] && line[i] == name[i])
-            i++;
-        if (name[i] == 0)
-            return line[i];
-    }
-    return 'p';
-}
-
 void begin(const struct start_info *start) {
     info = start;
-    workload = workload_letter();
-    vcpus = option("vcpus", vcpus);
+    if (word_is(option("workload", "spin"), "sleep"))
+        workload = SLEEP;
+    if (word_is(option("workload", "spin"), "storm"))
+        workload = STORM;
+    vcpus = number("vcpus", vcpus);
     if (vcpus > MAX_VCPUS)
         vcpus = MAX_VCPUS;
-    period_ns = option("period", period_ns / 1000) * 1000;
-    work_ns = option("work", work_ns / 1000) * 1000;
-    report_ns = option("report", report_ns / 1000000) * 1000000;
+    period_ns = number("period", period_ns / 1000) * 1000;
+    work_ns = number("work", work_ns / 1000) * 1000;
+    report_ns = number("report", report_ns / 1000000) * 1000000;
     open_shared_page(info);
     open_console(info);
     put_text("begins");

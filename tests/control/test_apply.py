@@ -255,7 +255,7 @@ GUEST = "[domain control]\npool = p\n"
         (HEAD + "cpu = 1\n", 5, "found 'cpu'; allowed in a pool: policy, scope, cpus, spare"),
         (HEAD + "spare = 1ms\n", 5, "spare: found '1ms'; allowed: BUDGET in PERIOD"),
         (HEAD + "spare = 2ms in 1ms\n", 5, "spare: found more than the period"),
-        (HEAD + "scope = both\n", 5, "scope: found 'both'; allowed: global, partitioned"),
+        (HEAD + "scope = both\n", 5, "scope: found 'both'; allowed: partitioned or global"),
         (HEAD.replace("ptps", "pt"), 3, "policy: found 'pt'; allowed: ptps, wcps"),
         (HEAD.replace("= 1\n[", "= 1\n[").replace("cpus = 1", "cpus = 1-"), 4, "cpus: found '1-'"),
         (HEAD.replace("ptps", "crps") + "scope = global\n", 2, "is not defined for all pcpus"),

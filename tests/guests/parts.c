@@ -78,7 +78,7 @@ static int read_arguments(void) {
     char *text = read_all(&size);
 
     arguments_init(&told);
-    error = arguments_read(&told, (struct text){text, size});
+    error = arguments_read(&told, (struct word){text, size});
     if (error.message == 0)
         error = arguments_check(&told);
     if (error.message == 0)
@@ -142,7 +142,7 @@ static int read_damaged_texts(hp_u64 amount, hp_u64 seed) {
         char *copy = damaged(text, size, 0, seed, i);
 
         arguments_init(&told);
-        if (arguments_read(&told, (struct text){copy, size}).message != 0
+        if (arguments_read(&told, (struct word){copy, size}).message != 0
             || arguments_check(&told).message != 0)
             refused++;
         free(copy);

@@ -33,7 +33,7 @@
 
 struct options {
     const char *socket, *tasks, *group, *object, *requests;
-    uint64_t locks;
+    hp_u64 locks;
     bool foreground;
 };
 
@@ -80,7 +80,7 @@ static bool read_options(int count, char **words, struct options *options) {
             options->requests = optarg;
             break;
         case 'c':
-            if (!read_number(optarg, &options->locks) || options->locks > CPU_LIMIT) {
+            if (!word_number(word_of(optarg), CPU_LIMIT, &options->locks)) {
                 fprintf(stderr, "hyperperiodd: --cpus: found '%s', allowed: 0 to %u\n", optarg,
                         CPU_LIMIT);
                 return false;

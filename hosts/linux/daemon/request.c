@@ -4,15 +4,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { NUMBER, WORD, CPUS, HOME, INSIDE, PROCESS };
 enum name_kind { NO_NAME, NAMED, ON_OR_OFF };
 
-#define KEY_ROW(word, KEY, kind, lowest, highest) [KEY_##KEY] = {word, kind, lowest, highest},
-static const struct {
-    const char *word;
-    enum kind kind;
-    uint64_t lowest, highest;
-} keys[] = {REQUEST_KEYS(KEY_ROW)};
+/* As enum lx_inside numbers them (shared.h). */
+static const char *const inside_words[] = {"fifo", "fp", "edf", "turns", NULL};
+static const char *const home_words[] = {"global", NULL};
+static const char *const process_words[] = {"self", NULL};
+
+#define KEY_ROW(word, KEY, kind, lowest, highest, choices)                                         \
+    [KEY_##KEY] = {word, WORD_##kind, lowest, highest, choices, NULL, 0},
+static const struct word_key keys[] = {REQUEST_KEYS(KEY_ROW)};
 
 #define BIT(KEY) (1u << KEY_##KEY)
 #define INTERFACE (BIT(PERIOD) | BIT(BUDGET) | BIT(PRIORITY) | BIT(EXTRA) | BIT(WEIGHT))
@@ -39,134 +40,26 @@ static const struct {
     enum name_kind name;
 } verbs[] = {REQUEST_VERBS(VERB_ROW)};
 
-static const char *const inside_words[] = {"fifo", "fp", "edf", "turns"};
-#define INSIDE_COUNT (sizeof(inside_words) / sizeof(inside_words[0]))
-
 const char *inside_word(uint32_t inside) {
     return inside_words[inside];
 }
 
-bool read_number(const char *word, uint64_t *number) {
-    uint64_t sum = 0;
-
-    if (*word == 0)
-        return false;
-    for (; *word != 0; word++) {
-        if (*word < '0' || *word > '9' || __builtin_mul_overflow(sum, 10u, &sum)
-            || __builtin_add_overflow(sum, (uint64_t)(*word - '0'), &sum))
-            return false;
-    }
-    *number = sum;
-    return true;
-}
-
-/* --- values ---------------------------------------------------------------------------------- */
-
-/* A piece of a set of cpus, which ends at a zero: N or N-M. */
-static bool read_range(char *piece, uint64_t *set) {
-    char *dash = strchr(piece, '-');
-    uint64_t from, to;
-
-    if (dash != NULL)
-        *dash = 0;
-    if (!read_number(piece, &from) || !read_number(dash != NULL ? dash + 1 : piece, &to))
-        return false;
-    if (from > to || to >= CPU_LIMIT)
-        return false;
-    for (uint64_t cpu = from; cpu <= to; cpu++)
-        *set |= 1ull << cpu;
-    return true;
-}
-
-static bool read_cpus(const char *value, uint64_t *set) {
-    char copy[REQUEST_BYTES + 1];
-
-    *set = 0;
-    strcpy(copy, value);
-    for (char *piece = copy;;) {
-        char *comma = strchr(piece, ',');
-        if (comma != NULL)
-            *comma = 0;
-        if (!read_range(piece, set))
-            return false;
-        if (comma == NULL)
-            return true;
-        piece = comma + 1;
-    }
-}
-
-static bool read_inside(const char *value, uint64_t *number) {
-    for (*number = 0; *number < INSIDE_COUNT; ++*number)
-        if (strcmp(value, inside_words[*number]) == 0)
-            return true;
-    return false;
-}
-
-static bool is_wrong(enum key key, const char *value, struct text *problem) {
-    add(problem, "%s: found '", keys[key].word);
-    add_shown(problem, value, strlen(value));
-    add(problem, "', allowed: ");
-    switch (keys[key].kind) {
-    case NUMBER:
-        add(problem, "a number from %llu to %llu", (unsigned long long)keys[key].lowest,
-            (unsigned long long)keys[key].highest);
-        break;
-    case WORD:
-        add(problem, "a word");
-        break;
-    case CPUS:
-        add(problem, "cpus from 0 to %u, such as 0,2-3", CPU_LIMIT - 1);
-        break;
-    case HOME:
-        add(problem, "a cpu from 0 to %u, or global", CPU_LIMIT - 1);
-        break;
-    case PROCESS:
-        add(problem, "a number from %llu to %llu, or self, the daemon",
-            (unsigned long long)keys[key].lowest, (unsigned long long)keys[key].highest);
-        break;
-    case INSIDE:
-        add(problem, "fp, edf, fifo or turns");
-        break;
-    }
-    return false;
-}
-
 static bool read_value(struct request *request, enum key key, const char *value,
                        struct text *problem) {
-    uint64_t *number = &request->number[key];
-    bool right = false;
+    char allowed[WORD_ALLOWED_BYTES];
+    hp_u64 *number = &request->number[key];
 
-    switch (keys[key].kind) {
-    case HOME:
-        if (strcmp(value, "global") == 0) {
-            *number = HOME_GLOBAL;
-            right = true;
-            break;
-        }
-        /* fall through */
-    case PROCESS:
-        if (keys[key].kind == PROCESS && strcmp(value, "self") == 0) {
-            *number = (uint64_t)getpid();
-            right = true;
-            break;
-        }
-        /* fall through */
-    case NUMBER:
-        right = read_number(value, number) && *number >= keys[key].lowest
-                && *number <= keys[key].highest;
-        break;
-    case WORD:
-        request->word[key] = value;
-        right = *value != 0;
-        break;
-    case CPUS:
-        right = read_cpus(value, number);
-        break;
-    case INSIDE:
-        right = read_inside(value, number);
-        break;
+    if (word_value(&keys[key], word_of(value), number)) {
+        if (keys[key].kind == WORD_TEXT)
+            request->word[key] = value;
+        if (key == KEY_PID && *number > keys[key].highest)
+            *number = (hp_u64)getpid();
+        return true;
     }
-    return right || is_wrong(key, value, problem);
+    add(problem, "%s: found '", keys[key].name);
+    add_shown(problem, value, strlen(value));
+    add(problem, "', allowed: %s", word_allowed(&keys[key], allowed));
+    return false;
 }
 
 /* --- words ----------------------------------------------------------------------------------- */
@@ -177,7 +70,7 @@ static void add_keys(struct text *problem, enum verb verb) {
 
     for (unsigned int key = 0; key < KEY_COUNT; key++) {
         if (keys_of[verb] >> key & 1u) {
-            add(problem, "%s%s", between, keys[key].word);
+            add(problem, "%s%s", between, keys[key].name);
             between = ", ";
         }
     }
@@ -187,18 +80,19 @@ static void add_keys(struct text *problem, enum verb verb) {
 
 static bool read_pair(struct request *request, char *word, struct text *problem) {
     char *equals = strchr(word, '=');
+    const struct word_key *row;
 
     if (equals != NULL)
         *equals = 0;
-    for (unsigned int key = 0; equals != NULL && key < KEY_COUNT; key++) {
-        if (strcmp(word, keys[key].word) != 0 || !(keys_of[request->verb] >> key & 1u))
-            continue;
+    row = word_key(keys, KEY_COUNT, word_of(word));
+    if (equals != NULL && row != NULL && keys_of[request->verb] >> (row - keys) & 1u) {
+        const enum key key = (enum key)(row - keys);
         if (request->given[key]) {
-            add(problem, "%s: found twice, allowed: once", keys[key].word);
+            add(problem, "%s: found twice, allowed: once", keys[key].name);
             return false;
         }
         request->given[key] = true;
-        return read_value(request, (enum key)key, equals + 1, problem);
+        return read_value(request, key, equals + 1, problem);
     }
     add(problem, "%s: found '", verbs[request->verb].word);
     add_shown(problem, word, strlen(word));

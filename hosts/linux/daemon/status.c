@@ -3,6 +3,7 @@
 
 #include "kernel.h"
 #include "perform.h"
+#include "words/policies.h"
 
 typedef unsigned long long wide; /* as %llu has it */
 
@@ -11,17 +12,15 @@ static const char *truth(bool is_so) {
 }
 
 static void add_policy(struct text *answer, const struct system *system) {
-    static const char *const budgets[] = {HP_BUDGETS(HP_RULE_NAME)};
-    static const char *const orders[] = {HP_ORDERS(HP_RULE_NAME)};
-    static const char *const slacks[] = {HP_SLACKS(HP_RULE_NAME)};
     const struct hp_config *config = &system->config;
+    char rules[64];
 
+    word_put_rules(rules, rules + sizeof(rules) - 1, &config->policy);
     add(answer,
-        "\"policy\": {\"rules\": \"%s+%s+%s\", \"global\": %s, \"quantum_ns\": %llu, "
+        "\"policy\": {\"rules\": \"%s\", \"global\": %s, \"quantum_ns\": %llu, "
         "\"decision_ns\": %llu, \"spare_period_ns\": %llu, \"spare_budget_ns\": %llu}",
-        budgets[config->policy.budget], orders[config->policy.order], slacks[config->policy.slack],
-        truth(system->global), config->quantum_ns, config->decision_ns, config->spare_period_ns,
-        config->spare_budget_ns);
+        rules, truth(system->global), config->quantum_ns, config->decision_ns,
+        config->spare_period_ns, config->spare_budget_ns);
 }
 
 static void add_usage(struct text *answer, const struct lx_look *look) {

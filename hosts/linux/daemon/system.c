@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hosts/linux/shared.h"
+#include "words/policies.h"
 
 /*
  * What a decision takes unless the request says so: about what a pick with its lock and record
@@ -86,59 +87,15 @@ static bool refuses(struct text *problem, enum hp_error error) {
 
 /* --- policies -------------------------------------------------------------------------------- */
 
-/* On how much a named policy decides: on one pcpu, on each for itself, on all together. */
-enum scope { any, one, partitioned, global };
+static bool find_policy(const char *words, struct word_policy *policy, struct text *problem) {
+    char allowed[512];
 
-#define POLICY_ROW(name, scope, budget, order, slack) {name, scope, {budget, order, slack}},
-static const struct {
-    const char *name;
-    enum scope scope;
-    struct hp_policy rules;
-} policies[] = {HP_POLICIES(POLICY_ROW)};
-#define POLICY_COUNT (sizeof(policies) / sizeof(policies[0]))
-
-static const char *const budgets[] = {HP_BUDGETS(HP_RULE_NAME)};
-static const char *const orders[] = {HP_ORDERS(HP_RULE_NAME)};
-static const char *const slacks[] = {HP_SLACKS(HP_RULE_NAME)};
-
-/* The number of the word that the text begins with, followed by `end`; *text moves behind that. */
-static bool take_rule(const char **text, char end, const char *const *words, uint32_t count,
-                      uint32_t *number) {
-    for (*number = 0; *number < count; ++*number) {
-        const size_t length = strlen(words[*number]);
-        if (strncmp(*text, words[*number], length) == 0 && (*text)[length] == end) {
-            *text += length + (end != 0);
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool read_rules(const char *words, struct hp_policy *policy) {
-    return take_rule(&words, '+', budgets, HP_BUDGET_RULES, &policy->budget)
-           && take_rule(&words, '+', orders, HP_ORDER_RULES, &policy->order)
-           && take_rule(&words, 0, slacks, HP_SLACK_RULES, &policy->slack);
-}
-
-/* A policy by its words, and the scope that its name asks for. */
-static bool find_policy(const char *words, struct hp_policy *policy, enum scope *scope,
-                        struct text *problem) {
-    for (unsigned int i = 0; i < POLICY_COUNT; i++) {
-        if (strcmp(words, policies[i].name) == 0) {
-            *policy = policies[i].rules;
-            *scope = policies[i].scope;
-            return true;
-        }
-    }
-    *scope = any;
-    if (read_rules(words, policy))
+    if (word_policy(word_of(words), policy))
         return true;
+    word_put_policies(allowed, allowed + sizeof(allowed) - 1);
     add(problem, "name: found '");
     add_shown(problem, words, strlen(words));
-    add(problem, "', allowed:");
-    for (unsigned int i = 0; i < POLICY_COUNT; i++)
-        add(problem, " %s,", policies[i].name);
-    add(problem, " or BUDGET+ORDER+SLACK");
+    add(problem, "', allowed: %s", allowed);
     return false;
 }
 
@@ -148,11 +105,12 @@ static uint32_t pcpus_of_domain(const struct system *system) {
 
 bool read_policy(const struct system *system, const char *words, struct hp_policy *policy,
                  struct text *problem) {
-    enum scope scope;
+    struct word_policy found;
 
-    if (!find_policy(words, policy, &scope, problem))
+    if (!find_policy(words, &found, problem))
         return false;
-    if (scope == global && !system->global) {
+    *policy = found.rules;
+    if (found.scope == WORD_SCOPE_global && !system->global) {
         add(problem, "name: found a global policy, allowed: one for each cpu by itself");
         return false;
     }
@@ -161,7 +119,7 @@ bool read_policy(const struct system *system, const char *words, struct hp_polic
 
 bool set_policy(struct system *system, const struct request *request, struct text *problem) {
     static struct system wanted; /* too large for a stack */
-    enum scope scope;
+    struct word_policy found;
 
     memset(&wanted, 0, sizeof(wanted));
     wanted.cpus = request->number[KEY_PCPUS];
@@ -170,10 +128,12 @@ bool set_policy(struct system *system, const struct request *request, struct tex
             request->given[KEY_NAME] ? "pcpus" : "name");
         return false;
     }
-    if (!find_policy(request->word[KEY_NAME], &wanted.config.policy, &scope, problem))
+    if (!find_policy(request->word[KEY_NAME], &found, problem))
         return false;
-    wanted.global = request->given[KEY_GLOBAL] ? request->number[KEY_GLOBAL] : scope == global;
-    if (scope == one && __builtin_popcountll(wanted.cpus) != 1) {
+    wanted.config.policy = found.rules;
+    wanted.global =
+        request->given[KEY_GLOBAL] ? request->number[KEY_GLOBAL] : found.scope == WORD_SCOPE_global;
+    if (found.scope == WORD_SCOPE_one && __builtin_popcountll(wanted.cpus) != 1) {
         add(problem, "pcpus: found several, allowed: one under %s", request->word[KEY_NAME]);
         return false;
     }
@@ -266,8 +226,8 @@ bool bind_server(const struct system *system, struct server *server, const struc
 
 static bool find_users(const struct request *request, struct server *server, struct text *problem) {
     const char *word = request->word[KEY_USERS];
-    uint64_t number;
     const struct group *group;
+    hp_u64 number;
 
     server->users = USERS_NONE;
     if (word == NULL || strcmp(word, "none") == 0)
@@ -277,7 +237,7 @@ static bool find_users(const struct request *request, struct server *server, str
         server->users = USERS_ALL;
     } else if (group != NULL) {
         server->users = group->gr_gid;
-    } else if (read_number(word, &number) && number <= UINT32_MAX) {
+    } else if (word_number(word_of(word), UINT32_MAX, &number)) {
         server->users = (long long)number;
     } else {
         add(problem, "users: found '%s', allowed: all, none or a group", word);

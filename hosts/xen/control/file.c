@@ -22,8 +22,8 @@ struct reader {
     bool version_given;
     struct pool_part *pool;
     struct domain_part *domain;
-    const char *scope; /* of the pool; freed with it */
-    const char *cpus;
+    enum word_scope scope; /* of the pool */
+    bool cpus_given;
 };
 
 static void *checked(void *memory) {
@@ -57,21 +57,20 @@ static void end_section(struct reader *reader) {
     reader->domain = NULL;
     if (pool != NULL) {
         set_place(reader->file.path, pool->line);
-        if (pool->policy == NULL || reader->cpus == NULL)
+        if (pool->policy == NULL || !reader->cpus_given)
             fail(BAD_INPUT, "pool '%s': found no '%s'; a pool has a policy and cpus", pool->name,
                  pool->policy == NULL ? "policy" : "cpus");
-        struct policy_words words = read_policy(pool->policy);
+        struct word_policy words = read_policy(word_of(pool->policy));
         pool->rules = words.rules;
-        pool->global = read_scope(reader->scope, "scope", &words);
+        pool->global = is_global(&words, reader->scope, "scope");
         check_policy(pool->policy, pool->rules, pool->global);
     }
     if (domain != NULL && domain->pool_name == NULL) {
         set_place(reader->file.path, domain->line);
         fail(BAD_INPUT, "domain '%s': found no 'pool'; a domain is in one", domain->name);
     }
-    free((char *)reader->scope);
-    free((char *)reader->cpus);
-    reader->scope = reader->cpus = NULL;
+    reader->scope = WORD_SCOPE_any;
+    reader->cpus_given = false;
     set_place(reader->file.path, line);
 }
 
@@ -123,16 +122,16 @@ static void begin_section(struct reader *reader, char *text) {
 
 /* --- keys ------------------------------------------------------------------------------------ */
 
-static void check_once(const void *given, const char *key) {
-    if (given != NULL)
+static void check_once(bool given, const char *key) {
+    if (given)
         fail(BAD_INPUT, "%s: found it twice; allowed: once in a section", key);
 }
 
 static void take_version(struct reader *reader, const char *key, const char *value) {
     if (strcmp(key, "version") != 0)
         fail(BAD_INPUT, "found '%s' before any section; allowed: version", key);
-    check_once(reader->version_given ? reader : NULL, key);
-    if (read_number(value, key, UINT32_MAX) != FILE_VERSION)
+    check_once(reader->version_given, key);
+    if (read_number(word_of(value), key, UINT32_MAX) != FILE_VERSION)
         fail(BAD_INPUT, "version: found %s; allowed: %u, the version of this program's files",
              value, FILE_VERSION);
     reader->version_given = true;
@@ -141,21 +140,20 @@ static void take_version(struct reader *reader, const char *key, const char *val
 static void take_pool_key(struct reader *reader, const char *key, const char *value) {
     struct pool_part *pool = reader->pool;
     if (strcmp(key, "policy") == 0) {
-        check_once(pool->policy, key);
+        check_once(pool->policy != NULL, key);
         pool->policy = copy(value);
-        read_policy(value);
+        read_policy(word_of(value));
     } else if (strcmp(key, "scope") == 0) {
-        check_once(reader->scope, key);
-        reader->scope = copy(value);
-        read_scope(value, key, &(struct policy_words){.scope_given = false});
+        check_once(reader->scope != WORD_SCOPE_any, key);
+        reader->scope = read_scope(word_of(value), key);
     } else if (strcmp(key, "cpus") == 0) {
-        check_once(reader->cpus, key);
-        reader->cpus = copy(value);
+        check_once(reader->cpus_given, key);
+        reader->cpus_given = true;
         if (strcmp(value, "none") != 0)
-            read_pcpus(value, key, pool->pcpus);
+            read_pcpus(word_of(value), key, pool->pcpus);
     } else if (strcmp(key, "spare") == 0) {
-        check_once(pool->spare_period_ns != 0 ? pool : NULL, key);
-        read_spare(value, key, &pool->spare_budget_ns, &pool->spare_period_ns);
+        check_once(pool->spare_period_ns != 0, key);
+        read_spare(word_of(value), key, &pool->spare_budget_ns, &pool->spare_period_ns);
     } else {
         fail(BAD_INPUT, "found '%s'; allowed in a pool: policy, scope, cpus, spare", key);
     }
@@ -164,25 +162,25 @@ static void take_pool_key(struct reader *reader, const char *key, const char *va
 static void take_vcpu(struct reader *reader, const char *key, uint32_t vcpu, const char *value) {
     struct domain_part *domain = reader->domain;
     for (unsigned int i = 0; i < domain->count; i++)
-        check_once(domain->vcpus[i].vcpu == vcpu ? domain : NULL, key);
+        check_once(domain->vcpus[i].vcpu == vcpu, key);
     domain->vcpus =
         checked(realloc(domain->vcpus, (domain->count + 1) * sizeof(*domain->vcpus)));
     domain->vcpus[domain->count++] = (struct vcpu_line){
         .line = reader->line,
         .vcpu = vcpu,
-        .server = read_server(value, key),
+        .server = read_server(word_of(value), key),
     };
 }
 
 static void take_domain_key(struct reader *reader, const char *key, const char *value) {
     struct domain_part *domain = reader->domain;
     if (strcmp(key, "pool") == 0) {
-        check_once(domain->pool_name, key);
+        check_once(domain->pool_name != NULL, key);
         domain->pool_name = copy(value);
     } else if (strcmp(key, "others") == 0) {
         take_vcpu(reader, key, ALL_VCPUS, value);
     } else if (strncmp(key, "vcpu ", 5) == 0) {
-        take_vcpu(reader, key, (uint32_t)read_number(key + 5, "vcpu", VCPU_MAX), value);
+        take_vcpu(reader, key, (uint32_t)read_number(word_of(key + 5), "vcpu", VCPU_MAX), value);
     } else {
         fail(BAD_INPUT, "found '%s'; allowed in a domain: pool, vcpu N, others", key);
     }

@@ -37,21 +37,14 @@ const char *domain_name(uint32_t id) {
     return name_at("domain", id, kept);
 }
 
-static bool is_number(const char *word, uint32_t *number) {
-    char *end;
-    unsigned long value = strtoul(word, &end, 10);
-    *number = (uint32_t)value;
-    return word[0] >= '0' && word[0] <= '9' && *end == 0 && value <= UINT32_MAX;
-}
-
 static bool is_name(const char *word, const char *name) {
     return name != NULL && strcmp(word, name) == 0;
 }
 
 struct domain domain_named(const char *word) {
     struct domain domain;
-    uint32_t number;
-    bool by_number = is_number(word, &number);
+    hp_u64 number;
+    bool by_number = word_number(word_of(word), UINT32_MAX, &number);
     /* Numbers of domains have 16 bits, and the highest ones are Xen's own. */
     for (uint32_t from = 0; from < DOMID_FIRST_RESERVED && find_domain(from, &domain) == 0;
          from = domain.id + 1)
@@ -62,8 +55,8 @@ struct domain domain_named(const char *word) {
 
 struct pool pool_named(const char *word) {
     struct pool pool;
-    uint32_t number;
-    bool by_number = is_number(word, &number);
+    hp_u64 number;
+    bool by_number = word_number(word_of(word), UINT32_MAX, &number);
     for (uint32_t from = 0; find_pool(from, &pool) == 0; from = pool.id + 1)
         if (by_number ? pool.id == number : is_name(word, pool_name(pool.id)))
             return pool;

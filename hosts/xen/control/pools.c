@@ -25,15 +25,13 @@ void check_policy(const char *text, struct hp_policy rules, bool global) {
                     : "each pcpu by itself (--scope partitioned)");
 }
 
-bool read_scope(const char *text, const char *what, const struct policy_words *words) {
-    if (text == NULL)
-        return words->global;
-    bool global = strcmp(text, "global") == 0;
-    if (!global && strcmp(text, "partitioned") != 0)
-        fail(BAD_INPUT, "%s: found '%s'; allowed: global, partitioned", what, text);
-    if (words->scope_given && words->global != global)
-        fail(BAD_INPUT, "%s: found '%s'; the policy says otherwise", what, text);
-    return global;
+bool is_global(const struct word_policy *policy, enum word_scope scope, const char *what) {
+    if (scope == WORD_SCOPE_any)
+        return policy->scope == WORD_SCOPE_global;
+    if (policy->scope_said && policy->scope != scope)
+        fail(BAD_INPUT, "%s: found '%s'; the policy says otherwise", what,
+             word_scopes[scope == WORD_SCOPE_global]);
+    return scope == WORD_SCOPE_global;
 }
 
 int write_policy(uint32_t pool, struct hp_policy rules, bool global) {
@@ -111,10 +109,12 @@ int make_pool(struct hp_policy rules, bool global, const uint8_t pcpus[MAX_PCPUS
 
 int pool_create(struct arguments *arguments) {
     const char *policy = need_option(arguments, "--policy");
-    struct policy_words words = read_policy(policy);
-    bool global = read_scope(take_option(arguments, "--scope"), "--scope", &words);
+    struct word_policy words = read_policy(word_of(policy));
+    const char *scope = take_option(arguments, "--scope");
+    bool global = is_global(
+        &words, scope == NULL ? WORD_SCOPE_any : read_scope(word_of(scope), "--scope"), "--scope");
     uint8_t pcpus[MAX_PCPUS / 8];
-    read_pcpus(need_option(arguments, "--cpus"), "--cpus", pcpus);
+    read_pcpus(word_of(need_option(arguments, "--cpus")), "--cpus", pcpus);
     bool json = take_flag(arguments, "--json");
     const char *name = take_word(arguments, "name of the pool (- for none)");
     take_no_more(arguments);
@@ -263,12 +263,12 @@ int pool_policy(struct arguments *arguments) {
     const char *word = take_word(arguments, "pool");
     const char *policy = take_word(arguments, "policy");
     take_no_more(arguments);
-    struct policy_words words = read_policy(policy);
+    struct word_policy words = read_policy(word_of(policy));
     open_hypervisor();
     struct pool pool = own_pool_named(word);
     /* Where decisions are made is settled when the pool is: locks hang on it. */
     bool global = ask_info(&pool).global;
-    if (words.scope_given && words.global != global)
+    if (words.scope_said && (words.scope == WORD_SCOPE_global) != global)
         fail(BAD_INPUT, "policy: found '%s'; pool '%s' is %s, and stays so as long as it has pcpus",
              policy, word, global ? "global" : "partitioned");
     check_policy(policy, words.rules, global);
@@ -280,8 +280,8 @@ int pool_policy(struct arguments *arguments) {
 
 int pool_spare(struct arguments *arguments) {
     struct xen_sysctl_hyperperiod wanted = {.op = XEN_HYPERPERIOD_OP_SPARE};
-    wanted.spare_period_ns = read_time_ns(need_option(arguments, "--period"), "--period");
-    wanted.spare_budget_ns = read_time_ns(need_option(arguments, "--budget"), "--budget");
+    wanted.spare_period_ns = read_time_ns(word_of(need_option(arguments, "--period")), "--period");
+    wanted.spare_budget_ns = read_time_ns(word_of(need_option(arguments, "--budget")), "--budget");
     const char *word = take_word(arguments, "pool");
     take_no_more(arguments);
     check_spare(wanted.spare_budget_ns, wanted.spare_period_ns, "--budget", "--period");

@@ -11,8 +11,9 @@ struct xen_sysctl_hyperperiod ask_info(const struct pool *pool);
 
 /* Whether the rules go together, here rather than by an error number of the hypervisor. */
 void check_policy(const char *text, struct hp_policy rules, bool global);
-/* The scope, or that of the policy if the text is NULL. */
-bool read_scope(const char *text, const char *what, const struct policy_words *words);
+/* Whether all pcpus decide together: what the scope says, or if it is any the policy; ends the
+ * program if the two say different things. */
+bool is_global(const struct word_policy *policy, enum word_scope scope, const char *what);
 
 int write_policy(uint32_t pool, struct hp_policy rules, bool global);
 /* Ends the program unless each of these pcpus is in `own`, free, or in Pool-0. */

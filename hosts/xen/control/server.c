@@ -9,14 +9,14 @@
 #define SERVER_ALLOWED                                                                             \
     "BUDGET in PERIOD, then ', priority N' or ', ordinary', and ', extra time'; or best effort, "  \
     "and ', weight N'"
-#define LONGEST_SERVER 128u
 
 /* A time has to outlast so many decisions of the scheduler. */
-static void check_floor(uint32_t time_us, uint32_t decisions, const char *text, const char *what) {
+static void check_floor(uint32_t time_us, uint32_t decisions, struct word text, const char *what) {
     uint32_t floor_us = (decisions * XEN_HYPERPERIOD_DECISION_NS + 999) / 1000;
     if (time_us < floor_us)
-        fail(BAD_INPUT, "%s: found %s; allowed: at least %uus, what the scheduler needs to decide",
-             what, text, floor_us);
+        fail(BAD_INPUT,
+             "%s: found %.*s; allowed: at least %uus, what the scheduler needs to decide", what,
+             SHOWN(text), floor_us);
 }
 
 struct xen_domctl_sched_hyperperiod make_server(struct server_words words) {
@@ -26,20 +26,20 @@ struct xen_domctl_sched_hyperperiod make_server(struct server_words words) {
     check_floor(server.period_us, 4, words.period, words.period_what);
     check_floor(server.budget_us, 1, words.budget, words.budget_what);
     if (server.budget_us > server.period_us)
-        fail(BAD_INPUT, "%s: found %s; allowed: at most the period, %s", words.budget_what,
-             words.budget, words.period);
+        fail(BAD_INPUT, "%s: found %.*s; allowed: at most the period, %.*s", words.budget_what,
+             SHOWN(words.budget), SHOWN(words.period));
     server.order = server.period_us < HP_ORDINARY ? server.period_us : HP_ORDINARY - 1;
     return server;
 }
 
-void set_priority(struct xen_domctl_sched_hyperperiod *server, const char *text, const char *what) {
+void set_priority(struct xen_domctl_sched_hyperperiod *server, struct word text, const char *what) {
     server->order &= ~XEN_HYPERPERIOD_PRIORITY;
     server->order |= (uint32_t)read_number(text, what, HP_PRIORITY_MAX);
 }
 
-struct xen_domctl_sched_hyperperiod make_best_effort(const char *weight, const char *what) {
+struct xen_domctl_sched_hyperperiod make_best_effort(struct word weight, const char *what) {
     struct xen_domctl_sched_hyperperiod server = {.order = XEN_HYPERPERIOD_BEST_EFFORT};
-    if (weight == NULL)
+    if (weight.start == NULL)
         return server;
     server.budget_us = (uint32_t)read_number(weight, what, HP_WEIGHT_MAX);
     if (server.budget_us == 0)
@@ -49,73 +49,58 @@ struct xen_domctl_sched_hyperperiod make_best_effort(const char *weight, const c
 
 /* --- the text of a server -------------------------------------------------------------------- */
 
-/* Cuts the text at the first mark; returns what is behind it, or NULL. Both lose their blanks. */
-static char *cut(char *text, const char *mark) {
-    char *end = strstr(text, mark);
-    if (end == NULL)
-        return NULL;
-    char *rest = end + strlen(mark);
-    while (end > text && end[-1] == ' ')
-        end--;
-    *end = 0;
-    while (*rest == ' ')
-        rest++;
-    return rest;
+static _Noreturn void fail_server(struct word text, const char *what) {
+    fail(BAD_INPUT, "%s: found '%.*s'; allowed: " SERVER_ALLOWED, what, SHOWN(text));
 }
 
-static const char *after_word(const char *text, const char *word) {
-    size_t length = strlen(word);
-    return strncmp(text, word, length) == 0 ? text + length : NULL;
+/* Cuts off the next part, up to a comma; it loses its blanks. */
+static struct word next_part(struct word *rest) {
+    return word_trim(word_cut(rest, ','));
 }
 
-static _Noreturn void fail_server(const char *text, const char *what) {
-    fail(BAD_INPUT, "%s: found '%s'; allowed: " SERVER_ALLOWED, what, text);
+/* Reads BUDGET in PERIOD; whether the text is that. */
+static bool split_interface(struct word text, struct word *budget, struct word *period) {
+    *budget = word_cut(&text, ' ');
+    text = word_trim(text);
+    *period = word_take(&text, "in ") ? word_trim(text) : (struct word){NULL, 0};
+    return period->start != NULL;
 }
 
-static struct xen_domctl_sched_hyperperiod read_best_effort(char *rest, const char *text,
+static struct xen_domctl_sched_hyperperiod read_best_effort(struct word rest, struct word text,
                                                             const char *what) {
-    const char *weight = rest == NULL ? NULL : after_word(rest, "weight ");
-    if (rest != NULL && weight == NULL)
+    struct word weight = next_part(&rest);
+    if (weight.start != NULL && (rest.start != NULL || !word_take(&weight, "weight ")))
         fail_server(text, what);
-    return make_best_effort(weight, what);
+    return make_best_effort(word_trim(weight), what);
 }
 
-static void read_part(struct xen_domctl_sched_hyperperiod *server, const char *part,
-                      const char *text, const char *what, bool *ordered) {
-    const char *priority = after_word(part, "priority ");
-    bool ordinary = strcmp(part, "ordinary") == 0;
-    if ((priority != NULL || ordinary) && !*ordered) {
+static void read_part(struct xen_domctl_sched_hyperperiod *server, struct word part,
+                      struct word text, const char *what, bool *ordered) {
+    bool priority = word_take(&part, "priority "), ordinary = word_is(part, "ordinary");
+    if ((priority || ordinary) && !*ordered) {
         *ordered = true;
-        if (priority != NULL)
-            set_priority(server, priority, what);
+        if (priority)
+            set_priority(server, part, what);
         else
             server->order |= HP_ORDINARY;
-    } else if (strcmp(part, "extra time") == 0 && !(server->order & XEN_HYPERPERIOD_EXTRA)) {
+    } else if (word_is(part, "extra time") && !(server->order & XEN_HYPERPERIOD_EXTRA)) {
         server->order |= XEN_HYPERPERIOD_EXTRA;
     } else {
         fail_server(text, what);
     }
 }
 
-struct xen_domctl_sched_hyperperiod read_server(const char *text, const char *what) {
-    char words[LONGEST_SERVER];
-    if (strlen(text) >= sizeof(words))
-        fail_server(text, what);
-    strcpy(words, text);
-    char *rest = cut(words, ",");
-    if (strcmp(words, "best effort") == 0)
+struct xen_domctl_sched_hyperperiod read_server(struct word text, const char *what) {
+    struct word rest = text, budget, period, interface = next_part(&rest);
+    if (word_is(interface, "best effort"))
         return read_best_effort(rest, text, what);
-    char *period = cut(words, " in ");
-    if (period == NULL)
+    if (!split_interface(interface, &budget, &period))
         fail_server(text, what);
     struct xen_domctl_sched_hyperperiod server =
-        make_server((struct server_words){period, what, words, what});
+        make_server((struct server_words){period, what, budget, what});
     bool ordered = false;
-    while (rest != NULL) {
-        char *part = rest;
-        rest = cut(part, ",");
-        read_part(&server, part, text, what, &ordered);
-    }
+    while (rest.start != NULL)
+        read_part(&server, next_part(&rest), text, what, &ordered);
     return server;
 }
 
@@ -176,17 +161,12 @@ void check_spare(uint64_t budget_ns, uint64_t period_ns, const char *budget_what
         fail(BAD_INPUT, "%s: found more than the period; allowed: at most the period", budget_what);
 }
 
-void read_spare(const char *text, const char *what, uint64_t *budget_ns, uint64_t *period_ns) {
-    char words[LONGEST_SERVER];
-    char *period = NULL;
-    if (strlen(text) < sizeof(words)) {
-        strcpy(words, text);
-        period = cut(words, " in ");
-    }
-    if (period == NULL)
-        fail(BAD_INPUT, "%s: found '%s'; allowed: BUDGET in PERIOD, such as 1ms in 10ms", what,
-             text);
-    *budget_ns = read_time_ns(words, what);
+void read_spare(struct word text, const char *what, uint64_t *budget_ns, uint64_t *period_ns) {
+    struct word budget, period;
+    if (!split_interface(text, &budget, &period))
+        fail(BAD_INPUT, "%s: found '%.*s'; allowed: BUDGET in PERIOD, such as 1ms in 10ms", what,
+             SHOWN(text));
+    *budget_ns = read_time_ns(budget, what);
     *period_ns = read_time_ns(period, what);
     check_spare(*budget_ns, *period_ns, what, what);
 }

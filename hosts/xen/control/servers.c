@@ -21,7 +21,7 @@ static struct domain own_domain_named(const char *word, struct pool *pool) {
 
 static uint32_t take_vcpu(struct arguments *arguments) {
     const char *vcpu = take_option(arguments, "--vcpu");
-    return vcpu == NULL ? ALL_VCPUS : (uint32_t)read_number(vcpu, "--vcpu", ALL_VCPUS - 1);
+    return vcpu == NULL ? ALL_VCPUS : (uint32_t)read_number(word_of(vcpu), "--vcpu", ALL_VCPUS - 1);
 }
 
 static void check_vcpu(const char *word, const struct domain *domain, uint32_t vcpu) {
@@ -40,7 +40,8 @@ static struct xen_domctl_sched_hyperperiod take_server(struct arguments *argumen
     if (best_effort) {
         if (period != NULL || budget != NULL || priority != NULL || extra)
             fail(BAD_INPUT, "found --best-effort with a server; allowed: one of the two");
-        return make_best_effort(weight, "--weight");
+        return make_best_effort(weight == NULL ? (struct word){NULL, 0} : word_of(weight),
+                                "--weight");
     }
     if (weight != NULL)
         fail(BAD_INPUT, "found --weight with a server; allowed: with --best-effort");
@@ -48,9 +49,14 @@ static struct xen_domctl_sched_hyperperiod take_server(struct arguments *argumen
         fail(BAD_INPUT, "found no %s; a server has a period and a budget (or --best-effort)",
              period == NULL ? "--period" : "--budget");
     struct xen_domctl_sched_hyperperiod server =
-        make_server((struct server_words){period, "--period", budget, "--budget"});
+        make_server((struct server_words){
+            .period = word_of(period),
+            .period_what = "--period",
+            .budget = word_of(budget),
+            .budget_what = "--budget",
+        });
     if (priority != NULL)
-        set_priority(&server, priority, "--priority");
+        set_priority(&server, word_of(priority), "--priority");
     if (extra)
         server.order |= XEN_HYPERPERIOD_EXTRA;
     return server;

@@ -123,72 +123,46 @@ void take_no_more(const struct arguments *arguments) {
              arguments->word[0]);
 }
 
-/* --- numbers and times ---------------------------------------------------------------------- */
+/* --- values --------------------------------------------------------------------------------- */
 
-static const struct unit {
-    const char *name;
-    uint64_t ns;
-} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-#define EACH(item, list) for (unsigned int item = 0; item < COUNT(list); item++)
-
-uint64_t read_number(const char *text, const char *what, uint64_t most) {
-    char *end;
-    errno = 0;
-    uint64_t number = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != 0 || errno != 0 || number > most)
-        fail(BAD_INPUT, "%s: found '%s'; allowed: a number from 0 to %llu", what, text,
-             (unsigned long long)most);
-    return number;
+static uint64_t read_value(struct word text, const struct word_key *key) {
+    char allowed[WORD_ALLOWED_BYTES];
+    hp_u64 value;
+    if (!word_value(key, text, &value))
+        fail(BAD_INPUT, "%s: found '%.*s'; allowed: %s", key->name, SHOWN(text),
+             word_allowed(key, allowed));
+    return value;
 }
 
-uint64_t read_time_ns(const char *text, const char *what) {
-    char *end;
-    errno = 0;
-    uint64_t count = strtoull(text, &end, 10);
-    bool number = text[0] >= '0' && text[0] <= '9' && errno == 0;
-    EACH(i, units)
-        if (number && strcmp(end, units[i].name) == 0 && count < HP_TIME_MAX / units[i].ns)
-            return count * units[i].ns;
-    fail(BAD_INPUT, "%s: found '%s'; allowed: a whole number with a unit (ns, us, ms, s), such as "
-                    "10ms",
-         what, text);
+uint64_t read_number(struct word text, const char *what, uint64_t most) {
+    return read_value(text, &(struct word_key){.name = what, .highest = most});
 }
 
-uint32_t read_time_us(const char *text, const char *what) {
+uint64_t read_time_ns(struct word text, const char *what) {
+    return read_value(text, &(struct word_key){.name = what, .kind = WORD_TIME});
+}
+
+uint32_t read_time_us(struct word text, const char *what) {
     uint64_t time_ns = read_time_ns(text, what);
     if (time_ns == 0 || time_ns % 1000 != 0 || time_ns / 1000 > UINT32_MAX)
-        fail(BAD_INPUT, "%s: found '%s'; allowed: whole microseconds from 1us to %us", what, text,
-             (unsigned int)(UINT32_MAX / 1000000));
+        fail(BAD_INPUT, "%s: found '%.*s'; allowed: whole microseconds from 1us to %us", what,
+             SHOWN(text), (unsigned int)(UINT32_MAX / 1000000));
     return (uint32_t)(time_ns / 1000);
 }
 
 void print_time(FILE *to, uint64_t time_ns) {
-    unsigned int i = sizeof(units) / sizeof(units[0]) - 1;
-    while (i > 0 && (time_ns == 0 || time_ns % units[i].ns != 0))
+    unsigned int i = WORD_UNITS - 1;
+    while (i > 0 && (time_ns == 0 || time_ns % word_units[i].ns != 0))
         i--;
-    fprintf(to, "%llu%s", (unsigned long long)(time_ns / units[i].ns), units[i].name);
+    fprintf(to, "%llu%s", (unsigned long long)(time_ns / word_units[i].ns), word_units[i].name);
 }
 
 /* --- pcpus ---------------------------------------------------------------------------------- */
 
-void read_pcpus(const char *text, const char *what, uint8_t pcpus[MAX_PCPUS / 8]) {
-    const char *at = text;
-    memset(pcpus, 0, MAX_PCPUS / 8);
-    do {
-        char *end;
-        unsigned long first = strtoul(at, &end, 10), last = first;
-        bool number = at[0] >= '0' && at[0] <= '9';
-        if (number && end[0] == '-' && end[1] >= '0' && end[1] <= '9')
-            last = strtoul(end + 1, &end, 10);
-        if (!number || (*end != ',' && *end != 0) || last < first || last >= MAX_PCPUS)
-            fail(BAD_INPUT, "%s: found '%s'; allowed: numbers of pcpus below %u, such as 1,3-5",
-                 what, text, MAX_PCPUS);
-        for (unsigned long pcpu = first; pcpu <= last; pcpu++)
-            pcpus[pcpu / 8] |= (uint8_t)(1u << pcpu % 8);
-        at = *end == ',' ? end + 1 : NULL;
-    } while (at != NULL);
+void read_pcpus(struct word text, const char *what, uint8_t pcpus[MAX_PCPUS / 8]) {
+    if (!word_cpus(text, MAX_PCPUS, pcpus))
+        fail(BAD_INPUT, "%s: found '%.*s'; allowed: numbers of pcpus below %u, such as 1,3-5", what,
+             SHOWN(text), MAX_PCPUS);
 }
 
 void print_pcpus(FILE *to, const uint8_t pcpus[MAX_PCPUS / 8]) {
@@ -239,85 +213,28 @@ void print_json_text(const char *text) {
 
 /* --- policies ------------------------------------------------------------------------------- */
 
-enum scope { SCOPE_one, SCOPE_partitioned, SCOPE_global };
-
-static const struct named_policy {
-    const char *name;
-    enum scope scope;
-    struct hp_policy rules;
-} named_policies[] = {
-#define ROW(name, scope, budget, order, slack) {name, SCOPE_##scope, {budget, order, slack}},
-    HP_POLICIES(ROW)
-#undef ROW
-};
-
-/* The rules by number, as their rows name them (core/rules.h). */
-static const char *const budget_rules[] = {HP_BUDGETS(HP_RULE_NAME)};
-static const char *const order_rules[] = {HP_ORDERS(HP_RULE_NAME)};
-static const char *const slack_rules[] = {HP_SLACKS(HP_RULE_NAME)};
-
-static bool same_rules(struct hp_policy a, struct hp_policy b) {
-    return a.budget == b.budget && a.order == b.order && a.slack == b.slack;
+struct word_policy read_policy(struct word text) {
+    struct word_policy policy;
+    char allowed[512];
+    if (word_policy(text, &policy))
+        return policy;
+    word_put_policies(allowed, allowed + sizeof(allowed) - 1);
+    fail(BAD_INPUT, "policy: found '%.*s'; allowed: %s", SHOWN(text), allowed);
 }
 
-static _Noreturn void fail_policy(const char *text) {
-    char names[512] = "";
-    size_t length = 0;
-    for (unsigned int i = 0; i < COUNT(named_policies) && length < sizeof(names); i++)
-        length += (size_t)snprintf(names + length, sizeof(names) - length, "%s, ",
-                                   named_policies[i].name);
-    fail(BAD_INPUT, "policy: found '%s'; allowed: %sor rules such as deferrable+edf+none, with "
-                    "+global or +partitioned",
-         text, names);
-}
-
-/* Reads the rule that the text begins with, and what is between it and the next. */
-static bool read_rule(const char **text, const char *const rules[], unsigned int count,
-                      hp_u32 *rule) {
-    for (unsigned int i = 0; i < count; i++) {
-        size_t length = strlen(rules[i]);
-        const char *end = *text + length;
-        if (strncmp(*text, rules[i], length) == 0 && (*end == '+' || *end == 0)) {
-            *rule = i;
-            *text = *end == '+' ? end + 1 : end;
-            return true;
-        }
-    }
-    return false;
-}
-
-struct policy_words read_policy(const char *text) {
-    static const char *const scopes[] = {"partitioned", "global"};
-    struct policy_words words = {.scope_given = false};
-    const char *at = text;
-    hp_u32 scope = 0;
-
-    EACH(i, named_policies)
-        if (strcmp(text, named_policies[i].name) == 0)
-            return (struct policy_words){
-                .rules = named_policies[i].rules,
-                .global = named_policies[i].scope == SCOPE_global,
-            };
-    if (!read_rule(&at, budget_rules, COUNT(budget_rules), &words.rules.budget)
-        || !read_rule(&at, order_rules, COUNT(order_rules), &words.rules.order)
-        || !read_rule(&at, slack_rules, COUNT(slack_rules), &words.rules.slack))
-        fail_policy(text);
-    words.scope_given = read_rule(&at, scopes, COUNT(scopes), &scope);
-    words.global = scope == 1;
-    if (*at != 0 || at[-1] == '+')
-        fail_policy(text);
-    return words;
+enum word_scope read_scope(struct word text, const char *what) {
+    const struct word_key key = {.name = what, .kind = WORD_CHOICE, .choices = word_scopes};
+    return read_value(text, &key) == 0 ? WORD_SCOPE_partitioned : WORD_SCOPE_global;
 }
 
 const char *policy_text(struct hp_policy rules, bool global) {
     static char text[64];
-    EACH(i, named_policies)
-        if (same_rules(rules, named_policies[i].rules)
-            && (named_policies[i].scope == SCOPE_global) == global)
-            return named_policies[i].name;
-    snprintf(text, sizeof(text), "%s+%s+%s",
-             rules.budget < COUNT(budget_rules) ? budget_rules[rules.budget] : "?",
-             rules.order < COUNT(order_rules) ? order_rules[rules.order] : "?",
-             rules.slack < COUNT(slack_rules) ? slack_rules[rules.slack] : "?");
+    for (unsigned int i = 0; i < WORD_POLICIES; i++) {
+        const struct word_policy *named = &word_policies[i].policy;
+        if (rules.budget == named->rules.budget && rules.order == named->rules.order
+            && rules.slack == named->rules.slack && (named->scope == WORD_SCOPE_global) == global)
+            return word_policies[i].name;
+    }
+    word_put_rules(text, text + sizeof(text) - 1, &rules);
     return text;
 }

@@ -10,6 +10,7 @@
 #include "hypervisor.h"
 
 #include "core/hyperperiod.h"
+#include "words/policies.h"
 
 /* Exit codes. */
 enum { DONE = 0, REFUSED = 1, BAD_INPUT = 2, LACKS = 3 };
@@ -42,20 +43,18 @@ const char *take_word(struct arguments *arguments, const char *what);
 /* Ends the program if anything is left. */
 void take_no_more(const struct arguments *arguments);
 
-uint64_t read_number(const char *text, const char *what, uint64_t most);
-uint64_t read_time_ns(const char *text, const char *what);
+/* Values of what a message calls `what`: they end the program if they are not allowed. */
+uint64_t read_number(struct word text, const char *what, uint64_t most);
+uint64_t read_time_ns(struct word text, const char *what);
 /* A time that the interface of domctls can carry. */
-uint32_t read_time_us(const char *text, const char *what);
+uint32_t read_time_us(struct word text, const char *what);
 /* "1,3-5" */
-void read_pcpus(const char *text, const char *what, uint8_t pcpus[MAX_PCPUS / 8]);
+void read_pcpus(struct word text, const char *what, uint8_t pcpus[MAX_PCPUS / 8]);
+struct word_policy read_policy(struct word text);
+enum word_scope read_scope(struct word text, const char *what);
+/* The arguments of "%.*s". */
+#define SHOWN(word) (int)(word).length, (word).start
 
-/* A policy as it is written: a name, or its rules and where it is decided. */
-struct policy_words {
-    struct hp_policy rules;
-    bool global;
-    bool scope_given; /* the words say where */
-};
-struct policy_words read_policy(const char *text);
 /* NAME, or BUDGET+ORDER+SLACK; the text stays until the next call. */
 const char *policy_text(struct hp_policy rules, bool global);
 

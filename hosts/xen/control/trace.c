@@ -211,7 +211,7 @@ int trace(struct arguments *arguments) {
     struct output out = open_output(arguments);
     const char *word = take_word(arguments, "pool");
     take_no_more(arguments);
-    uint32_t pcpu = cpu == NULL ? 0 : (uint32_t)read_number(cpu, "--cpu", MAX_PCPUS - 1);
+    uint32_t pcpu = cpu == NULL ? 0 : (uint32_t)read_number(word_of(cpu), "--cpu", MAX_PCPUS - 1);
     open_hypervisor();
     struct pool pool = own_pool_named(word);
     if (cpu == NULL)

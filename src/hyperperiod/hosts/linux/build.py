@@ -217,7 +217,10 @@ def is_recent(stamp: Path, sources: str, results: Sequence[Path]) -> bool:
 
 def _key(packages: Sequence[Path]) -> str:
     """All that the built files depend on, as a text: it changes when one of these does."""
-    patterns = ("core/**/*.h", "hosts/linux/**/*.[ch]", "hosts/linux/**/Makefile", "hosts/xen/*.h")
+    patterns = (
+        *("core/**/*.h", "words/*.h", "hosts/xen/*.h"),
+        *("hosts/linux/**/*.[ch]", "hosts/linux/**/Makefile"),
+    )
     sources = [path for pattern in patterns for path in sorted(SOURCES.glob(pattern))]
     headers = sorted((SOURCES / "guests").glob("*/*.h"))
     digest = digest_of([version_of("gcc")], (*sources, *headers, *OURS, Path(__file__)))

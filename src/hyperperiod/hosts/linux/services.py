@@ -166,5 +166,6 @@ def _needed(program: Path) -> list[str]:
 def _key(packages: Sequence[Path]) -> str:
     """All that the layer depends on, as a text: it changes when one of these does."""
     ours = [path for path in sorted(OURS.rglob("*")) if path.is_file()]
-    digest = digest_of([version_of("gcc")], (*ours, SOURCES / "core" / "draw.h", Path(__file__)))
+    shared = (SOURCES / "core" / "draw.h", SOURCES / "words" / "words.h")
+    digest = digest_of([version_of("gcc")], (*ours, *shared, Path(__file__)))
     return "\n".join([digest, *(package.name for package in packages)])
