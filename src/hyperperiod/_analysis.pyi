@@ -35,9 +35,6 @@
 # cluster_response a bound on the responses of the load with that index on vcpus if those of the
 #                  others are within theirs (None: none is confirmed)
 # minimal_cluster_budget  as minimal_budget, for the shared vcpus of a cluster
-# judge_stairs, last_response_stairs, responses_stairs, witness_stairs, sbf_stairs  as those
-#                  without, for a supply that is a staircase of (amount, wait) up to the budget,
-#                  and repeats with the period
 # response_bound   of jobs of the streams `own` below those `above`: the bound, and release and
 #                  completion of the job that decides, in its busy window (None: no bound)
 # backlog_bound    the same where no more than `backlog` of own work is pending: the bound
@@ -45,7 +42,9 @@
 # stream_counts    the most releases of each stream in a half-open window
 # piece_bounds     of each flow, first and last hop: as response_bound, for all hops in between
 # sbf              the least supply in any window of that length
-# deadline         of the general shape: when in each period the budget is there; 0: at its end
+# supply           shape, period, budget and, of the general shape, when in each period the budget
+#                  is there (0: at its end); or a staircase: pairs (amount, wait) up to the budget,
+#                  which repeat with the period
 
 from collections.abc import Sequence
 from enum import Enum
@@ -89,72 +88,17 @@ class Test(Enum):
     ITERATIVE_BCL = 6
 
 def judge(
-    local: Local,
-    loads: Sequence[Row],
-    shape: Shape,
-    period: int,
-    budget: int,
-    deadline: int = 0,
-    looks: int = 50_000_000,
+    local: Local, loads: Sequence[Row], supply: SupplyRow, looks: int = 50_000_000
 ) -> tuple[Verdict, int]: ...
 def last_response(
-    loads: Sequence[Row],
-    shape: Shape,
-    period: int,
-    budget: int,
-    deadline: int = 0,
-    looks: int = 50_000_000,
+    loads: Sequence[Row], supply: SupplyRow, looks: int = 50_000_000
 ) -> tuple[Verdict, int]: ...
 def responses(
-    loads: Sequence[Row],
-    shape: Shape,
-    period: int,
-    budget: int,
-    deadline: int = 0,
-    looks: int = 50_000_000,
-) -> list[tuple[Verdict, int]]: ...
-def responses_stairs(
-    loads: Sequence[Row],
-    stairs: Sequence[tuple[int, int]],
-    period: int,
-    budget: int,
-    looks: int = 50_000_000,
+    loads: Sequence[Row], supply: SupplyRow, looks: int = 50_000_000
 ) -> list[tuple[Verdict, int]]: ...
 def witness(
-    local: Local,
-    loads: Sequence[Row],
-    index: int,
-    shape: Shape,
-    period: int,
-    budget: int,
-    deadline: int = 0,
-    looks: int = 50_000_000,
+    local: Local, loads: Sequence[Row], index: int, supply: SupplyRow, looks: int = 50_000_000
 ) -> tuple[Verdict, bool, int, int | None, list[tuple[int, int, int, list[int]]]]: ...
-def witness_stairs(
-    local: Local,
-    loads: Sequence[Row],
-    index: int,
-    stairs: Sequence[tuple[int, int]],
-    period: int,
-    budget: int,
-    looks: int = 50_000_000,
-) -> tuple[Verdict, bool, int, int | None, list[tuple[int, int, int, list[int]]]]: ...
-def judge_stairs(
-    local: Local,
-    loads: Sequence[Row],
-    stairs: Sequence[tuple[int, int]],
-    period: int,
-    budget: int,
-    looks: int = 50_000_000,
-) -> tuple[Verdict, int]: ...
-def last_response_stairs(
-    loads: Sequence[Row],
-    stairs: Sequence[tuple[int, int]],
-    period: int,
-    budget: int,
-    looks: int = 50_000_000,
-) -> tuple[Verdict, int]: ...
-def sbf_stairs(stairs: Sequence[tuple[int, int]], period: int, budget: int, window: int) -> int: ...
 def minimal_budget(
     local: Local, loads: Sequence[Row], shape: Shape, period: int, granule: int, deadline: int = 0
 ) -> tuple[int | None, bool]: ...
@@ -166,10 +110,10 @@ def optimal_interface(
 ) -> tuple[int, int, int, int, int, bool]: ...
 def processor_demand(loads: Sequence[Row]) -> tuple[Verdict, int, int, int | None, bool]: ...
 def largest_wcets(
-    local: Local, loads: Sequence[Row], shape: Shape, period: int, budget: int, deadline: int = 0
+    local: Local, loads: Sequence[Row], supply: SupplyRow
 ) -> list[tuple[int | None, bool]]: ...
 def shortest_deadlines(
-    local: Local, loads: Sequence[Row], shape: Shape, period: int, budget: int, deadline: int = 0
+    local: Local, loads: Sequence[Row], supply: SupplyRow
 ) -> list[tuple[int | None, bool]]: ...
 def judge_batch(
     test: Test,
@@ -218,4 +162,4 @@ def piece_bounds(
     supply: SupplyRow,
     blocking: Sequence[int],
 ) -> list[tuple[str, int, int, tuple[int, int, int] | None]]: ...
-def sbf(shape: Shape, period: int, budget: int, window: int, deadline: int = 0) -> int: ...
+def sbf(supply: SupplyRow, window: int) -> int: ...

@@ -70,7 +70,7 @@ def one_by_one(loads: list[Load]) -> tuple[int, list[int]]:
     """Fixed priority, load by load: the verdict of the first that fails, and all bounds."""
     verdict, bounds = YES, []
     for index in range(len(loads)):
-        found, bound = _analysis.last_response(loads[: index + 1], Shape.GENERAL, 1, 1)
+        found, bound = _analysis.last_response(loads[: index + 1], (Shape.GENERAL, 1, 1, 0))
         bounds.append(bound if found is Verdict.HOLDS else -1)
         if verdict == YES and found is not Verdict.HOLDS:
             plain = all(one.jitter == one.blocking == 0 for one in loads[: index + 1])
@@ -102,7 +102,7 @@ def test_the_same_verdicts_as_set_by_set(count: int) -> None:
             assert all(ours in (-1, theirs) for ours, theirs in zip(found, bounds, strict=True))
         else:
             assert found == bounds, loads
-        edf = CODES[_analysis.judge(Local.EDF, loads, Shape.GENERAL, 1, 1)[0]]
+        edf = CODES[_analysis.judge(Local.EDF, loads, (Shape.GENERAL, 1, 1, 0))[0]]
         if any(load.jitter or load.blocking for load in loads) and edf == NO:
             edf = UNKNOWN
         assert qpa[index] == (NO if overload else edf), loads

@@ -70,7 +70,7 @@ def compare(loads: list[Load], period: int, carts: int) -> str:
         return "equal"
     fine = [Load(1000 * load.wcet, 1000 * load.period, 1000 * load.deadline) for load in loads]
     verdict, _ = _analysis.judge(
-        Local.FIXED_PRIORITY, fine, Shape.GENERAL, 1000 * period, 1000 * ours - 1
+        Local.FIXED_PRIORITY, fine, (Shape.GENERAL, 1000 * period, 1000 * ours - 1, 0)
     )
     assert verdict is Verdict.MISSES, (loads, period, carts)
     return "one more"

@@ -45,7 +45,9 @@ def test_the_supply_bound_is_the_least_of_all_placements(
                 least[last - first] = min(least[last - first], sum(slots[first:last]))
     for window in range(2 * period + 1):
         assert supply.sbf(window) == least[window], window
-        assert supply.sbf(window) == _analysis.sbf(Shape.GENERAL, period, budget, window, deadline)
+        assert supply.sbf(window) == _analysis.sbf(
+            (Shape.GENERAL, period, budget, deadline), window
+        )
     for amount in range(1, 2 * budget + 1):
         window = supply.time_for(amount)
         assert supply.sbf(window) == amount
@@ -67,7 +69,7 @@ def test_verdicts_budgets_and_deadlines(local: Local) -> None:
             for deadline in range(budget, period + 1)
         }
         for (budget, deadline), want in grid.items():
-            verdict, _ = _analysis.judge(local, loads, Shape.GENERAL, period, budget, deadline)
+            verdict, _ = _analysis.judge(local, loads, (Shape.GENERAL, period, budget, deadline))
             if want is not None and verdict is not Verdict.UNKNOWN:
                 assert (verdict is Verdict.HOLDS) == want, (loads, period, budget, deadline)
         if None in grid.values():
@@ -108,11 +110,11 @@ def test_supplies_that_make_no_sense_are_refused() -> None:
         with pytest.raises(ValueError, match="deadline"):
             Supply(Shape.GENERAL, 10, 2, deadline)
         with pytest.raises(ValueError, match="deadline"):
-            _analysis.judge(Local.EDF, [Load(1, 9, 9)], Shape.GENERAL, 10, 2, deadline)
+            _analysis.judge(Local.EDF, [Load(1, 9, 9)], (Shape.GENERAL, 10, 2, deadline))
     with pytest.raises(ValueError, match="general"):
         Supply(Shape.POLLING, 10, 2, 5)
     with pytest.raises(ValueError, match="general"):
-        _analysis.judge(Local.EDF, [Load(1, 9, 9)], Shape.HARMONIC, 10, 2, 5)
+        _analysis.judge(Local.EDF, [Load(1, 9, 9)], (Shape.HARMONIC, 10, 2, 5))
 
 
 def first_late_edf(tasks: list[tuple[int, Load]], ticks: int) -> tuple[list[int], int | None]:

@@ -140,7 +140,7 @@ def test_budgets_that_may_not_be_the_least_serve() -> None:
         budget, exact = _analysis.minimal_budget(Local.EDF, loads, Shape.GENERAL, 5_000_000, 1)
         assert budget is not None
         verdict, _ = _analysis.judge(
-            Local.EDF, loads, Shape.GENERAL, 5_000_000, budget, looks=10**9
+            Local.EDF, loads, (Shape.GENERAL, 5_000_000, budget, 0), looks=10**9
         )
         assert verdict is Verdict.HOLDS, seed
         if not exact:
@@ -166,7 +166,7 @@ def test_windows_near_the_longest_time() -> None:
                 for period in (draw.randint(2, 2 ** draw.randint(50, 61)) for _ in range(3))
             ]
             known = _analysis.processor_demand(loads)[0]
-            verdict, _ = _analysis.judge(Local.EDF, loads, Shape.GENERAL, 1, 1)
+            verdict, _ = _analysis.judge(Local.EDF, loads, (Shape.GENERAL, 1, 1, 0))
             if Verdict.UNKNOWN in (known, verdict):
                 continue
             assert known is verdict, (seed, loads)

@@ -100,7 +100,7 @@ def test_one_stream_each_is_the_kernels_fixed_priority(seed: int) -> None:
     streams = [Stream(load.wcet, load.period, load.jitter) for load in loads]
     bound = response_bound(streams[-1:], streams[:-1], supply, loads[-1].blocking)
     found, expected = _analysis.last_response(
-        loads, supply.shape, supply.period_ns, supply.budget_ns
+        loads, (supply.shape, supply.period_ns, supply.budget_ns, 0)
     )
     if found is _analysis.Verdict.HOLDS:
         assert bound == expected

@@ -39,7 +39,7 @@ def deadline_monotonic(tasks: list[dict[str, Any]], unit: int = 1) -> list[Load]
 def test_one_pcpu(name: str, local: Local, accepted: int) -> None:
     """Response-time analysis and QPA on a whole pcpu, 1000 sets of 20 tasks."""
     verdicts = [
-        _analysis.judge(local, deadline_monotonic(tasks), Shape.GENERAL, 1, 1)[0]
+        _analysis.judge(local, deadline_monotonic(tasks), (Shape.GENERAL, 1, 1, 0))[0]
         for tasks in task_sets(name)
     ]
     assert verdicts.count(Verdict.UNKNOWN) == 0
@@ -62,9 +62,9 @@ def test_budgets_in_nanoseconds_are_exact_and_fast(local: Local, period_us: int)
         spent.append(time.process_time() - began)
         exact += sure
         assert budget is not None
-        holds = _analysis.judge(local, loads, Shape.GENERAL, period_us * 1000, budget)[0]
+        holds = _analysis.judge(local, loads, (Shape.GENERAL, period_us * 1000, budget, 0))[0]
         assert holds is Verdict.HOLDS
-        less = _analysis.judge(local, loads, Shape.GENERAL, period_us * 1000, budget - 1)[0]
+        less = _analysis.judge(local, loads, (Shape.GENERAL, period_us * 1000, budget - 1, 0))[0]
         assert less is Verdict.MISSES
     assert exact == 100
     assert statistics.median(spent) < 0.01

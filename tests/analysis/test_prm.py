@@ -36,7 +36,7 @@ def test_verdicts_and_budgets(local: Local) -> None:
         shape, period = draw.choice(list(Shape)), draw.randint(1, 12)
         wanted = [PLAIN[local](loads, shape, period, budget) for budget in range(1, period + 1)]
         for budget, want in enumerate(wanted, 1):
-            found, _ = _analysis.judge(local, loads, shape, period, budget)
+            found, _ = _analysis.judge(local, loads, (shape, period, budget, 0))
             if want is None or found is Verdict.UNKNOWN:
                 continue
             decided += 1
@@ -124,11 +124,11 @@ def test_fifo_at_full_load_repeats(seed: int) -> None:
     supply = Supply(shape, period, budget)
     assert sum(Fraction(load.wcet, load.period) for load in loads) == supply.bandwidth
     bound = fifo_bound(loads, supply, 3 * lcm(*(load.period for load in loads)))
-    verdict, found = _analysis.judge(Local.FIFO, loads, *supply.numbers)
+    verdict, found = _analysis.judge(Local.FIFO, loads, supply.numbers)
     assert (verdict, found) == (Verdict.HOLDS, bound)
     tight = [load._replace(deadline=bound - 1) for load in loads]
-    assert _analysis.judge(Local.FIFO, tight, *supply.numbers)[0] is Verdict.MISSES
-    assert _analysis.witness(Local.FIFO, loads, 0, *supply.numbers)[0] is Verdict.HOLDS
+    assert _analysis.judge(Local.FIFO, tight, supply.numbers)[0] is Verdict.MISSES
+    assert _analysis.witness(Local.FIFO, loads, 0, supply.numbers)[0] is Verdict.HOLDS
 
 
 def test_one_task_under_fifo_is_one_task_under_priority() -> None:
@@ -149,20 +149,20 @@ def test_nothing_wraps_near_the_end_of_time() -> None:
     big = 2**61
     loads = [Load(big // 8, big - 1, big - 1), Load(big // 8, big - 3, big - 3)]
     for local in (Local.FIXED_PRIORITY, Local.EDF):
-        assert _analysis.judge(local, loads, Shape.GENERAL, 10**9, 10**9)[0] is Verdict.HOLDS
-        assert _analysis.judge(local, loads, Shape.GENERAL, 10**9, 10**8)[0] is Verdict.MISSES
+        assert _analysis.judge(local, loads, (Shape.GENERAL, 10**9, 10**9, 0))[0] is Verdict.HOLDS
+        assert _analysis.judge(local, loads, (Shape.GENERAL, 10**9, 10**8, 0))[0] is Verdict.MISSES
         budget, exact = _analysis.minimal_budget(local, loads, Shape.GENERAL, 10**9, 1)
         assert exact
         assert budget is not None
         assert abs(budget - 250_000_000) < 10
     with pytest.raises(ValueError, match="2\\^62"):
-        _analysis.judge(Local.EDF, [Load(1, 2**62, 5)], Shape.GENERAL, 10, 5)
+        _analysis.judge(Local.EDF, [Load(1, 2**62, 5)], (Shape.GENERAL, 10, 5, 0))
 
 
 def test_utilization_of_one_needs_no_hyperperiod_when_deadlines_are_periods() -> None:
     primes = [10_007, 10_009, 10_037, 10_039, 10_061, 10_067, 10_069, 10_079, 10_091, 10_093]
     loads = [Load(prime // 10, prime, prime) for prime in primes]
-    assert _analysis.judge(Local.EDF, loads, Shape.GENERAL, 7, 7)[0] is Verdict.HOLDS
+    assert _analysis.judge(Local.EDF, loads, (Shape.GENERAL, 7, 7, 0))[0] is Verdict.HOLDS
     full = [Load(1, 2, 2), Load(1, 3, 3), Load(1, 6, 6)]
-    assert _analysis.judge(Local.EDF, full, Shape.GENERAL, 7, 7)[0] is Verdict.HOLDS
-    assert _analysis.judge(Local.EDF, full, Shape.GENERAL, 7, 6)[0] is Verdict.MISSES
+    assert _analysis.judge(Local.EDF, full, (Shape.GENERAL, 7, 7, 0))[0] is Verdict.HOLDS
+    assert _analysis.judge(Local.EDF, full, (Shape.GENERAL, 7, 6, 0))[0] is Verdict.MISSES

@@ -13,18 +13,14 @@ from tests.analysis import plain
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Component, Load, Source
-from hyperperiod.analysis.domains.component_sensitivity import (
-    WHOLE_PCPU,
-    component_sensitivity,
-    scaled,
-)
+from hyperperiod.analysis.domains.component_sensitivity import component_sensitivity, scaled
 from hyperperiod.analysis.domains.domain_level import SupplyContract
 from hyperperiod.analysis.domains.domain_sensitivity import (
     domain_result,
     domain_sensitivity,
     task_result,
 )
-from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU, Supply
 from hyperperiod.model import (
     Budget,
     Domain,

@@ -69,7 +69,7 @@ def test_inverse_and_kernel(
     shape: Shape, server: tuple[int, int], window: int, amount: int
 ) -> None:
     supply = Supply(shape, *server)
-    assert _analysis.sbf(shape, *server, window) == supply.sbf(window)
+    assert _analysis.sbf((shape, *server, 0), window) == supply.sbf(window)
     earliest = supply.time_for(amount)
     assert supply.sbf(earliest) >= amount
     assert earliest == 0 or supply.sbf(earliest - 1) < amount

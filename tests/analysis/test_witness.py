@@ -47,9 +47,7 @@ def test_fixed_priority_shows_the_window_that_decides(seed: int) -> None:
         component, supply = drawn(draw, Local.FIXED_PRIORITY)
         *above, own = component.loads
         found = component_witness(component, len(above), supply)
-        verdict, bound = last_response(
-            component.loads, supply.shape, supply.period_ns, supply.budget_ns
-        )
+        verdict, bound = last_response(component.loads, supply.numbers)
         assert found.holds is HOLDS[verdict]
         assert found.holds is not None
         seen.add(found.holds)
@@ -91,7 +89,7 @@ def test_edf_shows_the_first_short_window_or_the_tightest(seed: int) -> None:
     for _ in range(ROUNDS):
         component, supply = drawn(draw, Local.EDF)
         loads = component.loads
-        verdict, _ = judge(Local.EDF, loads, supply.shape, supply.period_ns, supply.budget_ns)
+        verdict, _ = judge(Local.EDF, loads, supply.numbers)
         found = component_witness(component, 0, supply)
         assert found.holds is HOLDS[verdict]
         assert found.complete

@@ -46,7 +46,7 @@ def trial(draw: random.Random) -> Trial:
         found = None
     else:
         found = Fraction(optimum.budget_ns, optimum.period_ns)
-        verdict, _ = _analysis.judge(local, loads, shape, optimum.period_ns, optimum.budget_ns)
+        verdict, _ = _analysis.judge(local, loads, (shape, optimum.period_ns, optimum.budget_ns, 0))
         if verdict is not _analysis.Verdict.HOLDS:
             return Trial(True, f"{optimum} does not serve {local} {loads} {shape} {grid}")
     if optimum.exact and found != best:

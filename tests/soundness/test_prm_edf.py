@@ -18,7 +18,9 @@ LONGEST = 400  # longer windows are not run
 def trial(draw: random.Random) -> Trial:
     server = some_server(draw)
     loads = some_loads(draw, server)
-    found, window = _analysis.judge(Local.EDF, loads, Shape.GENERAL, server.period, server.budget)
+    found, window = _analysis.judge(
+        Local.EDF, loads, (Shape.GENERAL, server.period, server.budget, 0)
+    )
     if found is Verdict.HOLDS:
         bounds = [load.deadline for load in loads]
         return Trial(True, broken(draw, Local.EDF, loads, server, bounds))

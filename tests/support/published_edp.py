@@ -61,7 +61,7 @@ def latest_deadline(
         nonlocal exact
         for component in components:
             found, _ = _analysis.judge(
-                component.local, component.loads, Shape.GENERAL, period_ns, budget_ns, deadline_ns
+                component.local, component.loads, (Shape.GENERAL, period_ns, budget_ns, deadline_ns)
             )
             exact = exact and found is not _analysis.Verdict.UNKNOWN
             if found is not _analysis.Verdict.HOLDS:

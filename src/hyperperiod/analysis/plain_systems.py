@@ -165,10 +165,10 @@ class PlainSystems:
     def _bounds(self, rows: list[Row], interface: tuple[int, int]) -> list[int] | None:
         """The response bound of each load, highest priority first; None if not all have one."""
         if self._local is Local.EDF:
-            verdict, _ = _analysis.judge(self._local, rows, self._shape, *interface)
+            verdict, _ = _analysis.judge(self._local, rows, (self._shape, *interface, 0))
             holds = verdict is _analysis.Verdict.HOLDS
             return [row[_DEADLINE] for row in rows] if holds else None
-        found = _analysis.responses(rows, self._shape, *interface)
+        found = _analysis.responses(rows, (self._shape, *interface, 0))
         if any(verdict is not _analysis.Verdict.HOLDS for verdict, _ in found):
             return None
         return [bound_ns for _, bound_ns in found]

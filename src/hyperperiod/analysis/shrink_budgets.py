@@ -31,6 +31,7 @@ from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.domain_level import components_of
 from hyperperiod.analysis.domains.edp import refusal
+from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU, Supply
 from hyperperiod.analysis.overheads import budget_loss_ns
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.server import Group, Server
@@ -153,7 +154,7 @@ class _Shrinker:
 
     def _response(self, budget_ns: int) -> int | None:
         own = Load(budget_ns, self.period_ns, self.period_ns)
-        found, bound_ns = _analysis.last_response([*self.above, own], Shape.GENERAL, 1, 1)
+        found, bound_ns = WHOLE_PCPU.last_response([*self.above, own])
         return bound_ns if found is _analysis.Verdict.HOLDS else None
 
     def _serves(self, stretch: _Stretch, budget_ns: int) -> bool:
@@ -164,9 +165,8 @@ class _Shrinker:
         return all(self._holds(part, useful_ns, response_ns) for part in self.components)
 
     def _holds(self, part: Component, budget_ns: int, deadline_ns: int) -> bool:
-        found, _ = _analysis.judge(
-            part.local, part.loads, Shape.GENERAL, self.period_ns, budget_ns, deadline_ns
-        )
+        supply = Supply(Shape.GENERAL, self.period_ns, budget_ns, deadline_ns)
+        found, _ = supply.judge(part.local, part.loads)
         return found is _analysis.Verdict.HOLDS
 
     def _bisect(self, stretch: _Stretch) -> int:

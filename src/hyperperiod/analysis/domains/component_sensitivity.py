@@ -38,14 +38,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hyperperiod import _analysis
-from hyperperiod._analysis import Local, Shape
+from hyperperiod._analysis import Local
 from hyperperiod.analysis.bisection import looks_for
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
-from hyperperiod.analysis.domains.supply_bound import Supply
-
-WHOLE_PCPU = Supply(Shape.GENERAL, 1, 1)
+from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU, Supply
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def component_sensitivity(component: Component, supply: Supply = WHOLE_PCPU) -> 
     """How much the tasks of a component may grow on this supply; None where no test covers it."""
     if component.starved or component.fifo_with_busy or not component.sources:
         return None
-    grown = _analysis.largest_wcets(component.local, component.loads, *supply.numbers)
+    grown = _analysis.largest_wcets(component.local, component.loads, supply.numbers)
     slacks = _slacks(component, supply)
     tasks = tuple(
         TaskSensitivity(source.name, source.load.wcet, wcet_ns, slack_ns, exact and sure)
@@ -123,8 +121,8 @@ class _Search:
     exact: bool = True
 
     def holds(self, loads: list[Load]) -> bool:
-        supply = self.supply
-        found, _ = _analysis.judge(self.local, loads, *supply.numbers, looks_for(len(loads)))
+        looks = looks_for(len(loads))
+        found, _ = _analysis.judge(self.local, loads, self.supply.numbers, looks)
         self.exact = self.exact and found is not _analysis.Verdict.UNKNOWN
         return found is _analysis.Verdict.HOLDS
 
@@ -149,7 +147,7 @@ def _steps(loads: Iterable[Load], low: Fraction, high: Fraction) -> set[Fraction
 def _slacks(component: Component, supply: Supply) -> list[tuple[int | None, bool]]:
     """The slack of each task, None where its deadline is missed, and whether it surely is all."""
     if component.local is Local.EDF:
-        deadlines = _analysis.shortest_deadlines(component.local, component.loads, *supply.numbers)
+        deadlines = _analysis.shortest_deadlines(component.local, component.loads, supply.numbers)
         return [
             (None if shortest is None else load.deadline - shortest, exact)
             for load, (shortest, exact) in zip(component.loads, deadlines, strict=True)

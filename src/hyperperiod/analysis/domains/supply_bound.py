@@ -39,8 +39,33 @@ Why = tuple[_analysis.Verdict, bool, int, int | None, list[tuple[int, int, int, 
 """Verdict, completeness, release and finish of the job that decides, windows (see `_analysis`)."""
 
 
+class SupplyBound:
+    """A supply that the kernels know, by its `numbers`: what it says of loads (ns)."""
+
+    @property
+    def numbers(self) -> _analysis.SupplyRow:
+        """The numbers of the supply, as the kernels take them."""
+        raise NotImplementedError
+
+    def judge(self, local: Local, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
+        """Whether it serves the loads, with a bound or a window that breaks a deadline (ns)."""
+        return _analysis.judge(local, loads, self.numbers)
+
+    def last_response(self, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
+        """The response bound (ns) of the last load below the others."""
+        return _analysis.last_response(loads, self.numbers)
+
+    def responses(self, loads: Sequence[Load]) -> list[tuple[_analysis.Verdict, int]]:
+        """The response bound (ns) of each load below those before it."""
+        return _analysis.responses(loads, self.numbers)
+
+    def why(self, local: Local, loads: Sequence[Load], index: int) -> Why:
+        """Returns the windows that decide about the load of that number: see `witness`."""
+        return _analysis.witness(local, loads, index, self.numbers)
+
+
 @dataclass(frozen=True)
-class Supply:
+class Supply(SupplyBound):
     """What a vcpu surely gets: after the blackout, every period brings the whole budget."""
 
     shape: Shape
@@ -94,25 +119,9 @@ class Supply:
         gaps = (amount_ns - 1) // self.budget_ns
         return self.blackout_ns + amount_ns + gaps * (self.period_ns - self.budget_ns)
 
-    def judge(self, local: Local, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
-        """Whether it serves the loads, with a bound or a window that breaks a deadline (ns)."""
-        return _analysis.judge(local, loads, *self.numbers)
-
-    def last_response(self, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
-        """The response bound (ns) of the last load below the others."""
-        return _analysis.last_response(loads, *self.numbers)
-
-    def responses(self, loads: Sequence[Load]) -> list[tuple[_analysis.Verdict, int]]:
-        """The response bound (ns) of each load below those before it."""
-        return _analysis.responses(loads, *self.numbers)
-
-    def why(self, local: Local, loads: Sequence[Load], index: int) -> Why:
-        """What decides about the load of that number: see `witness`."""
-        return _analysis.witness(local, loads, index, *self.numbers)
-
 
 @dataclass(frozen=True)
-class Staircase:
+class Staircase(SupplyBound):
     """A supply bound by its steps: to get more than an amount takes at least so much waiting.
 
     `stairs` are pairs (amount, wait) in nanoseconds, both increasing, the first amount 0 and all
@@ -140,7 +149,7 @@ class Staircase:
 
     def sbf(self, window_ns: int) -> int:
         """The least supply (ns) in any window of this length."""
-        return _analysis.sbf_stairs(self.stairs, self.period_ns, self.budget_ns, window_ns)
+        return _analysis.sbf(self.numbers, window_ns)
 
     def time_for(self, amount_ns: int) -> int:
         """The shortest window (ns) that surely holds this much supply: the inverse of sbf."""
@@ -150,23 +159,9 @@ class Staircase:
         index = bisect_left(self.stairs, (rest_ns + 1,)) - 1
         return repeats * self.period_ns + rest_ns + 1 + self.stairs[index][1]
 
-    def judge(self, local: Local, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
-        """Whether it serves the loads, with a bound or a window that breaks a deadline (ns)."""
-        return _analysis.judge_stairs(local, loads, self.stairs, self.period_ns, self.budget_ns)
 
-    def last_response(self, loads: Sequence[Load]) -> tuple[_analysis.Verdict, int]:
-        """The response bound (ns) of the last load below the others."""
-        return _analysis.last_response_stairs(loads, self.stairs, self.period_ns, self.budget_ns)
-
-    def responses(self, loads: Sequence[Load]) -> list[tuple[_analysis.Verdict, int]]:
-        """The response bound (ns) of each load below those before it."""
-        return _analysis.responses_stairs(loads, self.stairs, self.period_ns, self.budget_ns)
-
-    def why(self, local: Local, loads: Sequence[Load], index: int) -> Why:
-        """What decides about the load of that number: see `witness`."""
-        return _analysis.witness_stairs(
-            local, loads, index, self.stairs, self.period_ns, self.budget_ns
-        )
+WHOLE_PCPU = Supply(Shape.GENERAL, 1, 1)
+"""A pcpu as a supply: whoever asks gets all of it."""
 
 
 def stairs_of(steps: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

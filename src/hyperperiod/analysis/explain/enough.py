@@ -71,7 +71,7 @@ def max_wcet(component: Component, index: int, supply: Supply, *, below: bool) -
 
 def _holds(local: Local, loads: Sequence[Load], index: int, supply: Supply, *, below: bool) -> bool:
     looks = looks_for(len(loads))
-    rest = (*supply.numbers, looks)
+    rest = (supply.numbers, looks)
     if local is Local.FIXED_PRIORITY:
         last = len(loads) if below else index + 1
         answers = (_analysis.last_response(loads[: at + 1], *rest)[0] for at in range(index, last))

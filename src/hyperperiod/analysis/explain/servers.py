@@ -17,12 +17,13 @@ from __future__ import annotations
 from math import floor
 
 from hyperperiod._analysis import Local
+from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU
 from hyperperiod.analysis.explain import words
 from hyperperiod.analysis.explain.breakdown import Breakdown, breakdown_of_task
 from hyperperiod.analysis.explain.curves import curves, grown
 from hyperperiod.analysis.servers.global_edf import gfb_bound
 from hyperperiod.analysis.servers.host_tests import HostTest
-from hyperperiod.analysis.servers.server import WHOLE_PCPU, Group, Server
+from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.servers.witnesses import SHARES, server_witness
 from hyperperiod.analysis.witness import TESTS, Witness
 from hyperperiod.model import format_time

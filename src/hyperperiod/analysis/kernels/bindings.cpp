@@ -11,6 +11,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
 
@@ -55,15 +56,18 @@ Frame frame_of(Shape shape, u64 period, u64 deadline) {
     return {shape, checked(period), deadline == 0 ? period : deadline};
 }
 
-} // namespace
-
-Supply hyperperiod::analysis::supply_of(Shape shape, u64 period, u64 budget, u64 deadline) {
+// A deadline of 0 is none: the budget comes by the end of the period.
+Supply supply_of(Shape shape, u64 period, u64 budget, u64 deadline) {
     const Frame frame = frame_of(shape, period, deadline);
     require(budget != 0 && budget <= frame.deadline, "a budget of 0, or above period or deadline");
     return frame.with(budget);
 }
 
-std::vector<Stair> hyperperiod::analysis::stairs_of(const Pairs &pairs, u64 period, u64 budget) {
+std::vector<Stair> stairs_in(const SupplyRow &row) {
+    const auto *staircase = std::get_if<StaircaseRow>(&row);
+    if (staircase == nullptr)
+        return {};
+    const auto &[pairs, period, budget] = *staircase;
     require(budget != 0 && budget <= checked(period), "a budget of 0, or above the period");
     require(!pairs.empty() && pairs.front().first == 0, "a staircase that does not begin at 0");
     std::vector<Stair> stairs;
@@ -78,18 +82,8 @@ std::vector<Stair> hyperperiod::analysis::stairs_of(const Pairs &pairs, u64 peri
     return stairs;
 }
 
-namespace {
-
-std::vector<Stair> stairs_in(const SupplyRow &row) {
-    const auto *staircase = std::get_if<std::tuple<Pairs, u64, u64>>(&row);
-    if (staircase == nullptr)
-        return {};
-    const auto &[pairs, period, budget] = *staircase;
-    return stairs_of(pairs, period, budget);
-}
-
 Supply supply_in(const SupplyRow &row, Stairs stairs) {
-    if (const auto *staircase = std::get_if<std::tuple<Pairs, u64, u64>>(&row))
+    if (const auto *staircase = std::get_if<StaircaseRow>(&row))
         return {std::get<1>(*staircase), std::get<2>(*staircase), stairs};
     const auto &[shape, period, budget, deadline] = std::get<0>(row);
     return supply_of(shape, period, budget, deadline);
@@ -109,34 +103,25 @@ namespace {
 
 using Finding = std::pair<Verdict, u64>;
 
-Finding judged(Local local, const Rows &rows, const Supply &supply, u64 looks) {
+Finding judge(Local local, const Rows &rows, const SupplyRow &supply, u64 looks) {
     Effort effort(looks);
-    const Answer answer = schedulable(component_of(local, rows), supply, effort);
+    const Answer answer = schedulable(component_of(local, rows), AnySupply(supply), effort);
     return {answer.verdict, answer.time};
 }
 
-Finding judge(Local local, const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline,
-              u64 looks) {
-    return judged(local, rows, supply_of(shape, period, budget, deadline), looks);
-}
-
-Finding response_of_last(const Rows &rows, const Supply &supply, u64 looks) {
+Finding last_response(const Rows &rows, const SupplyRow &supply, u64 looks) {
     require(!rows.empty(), "no loads");
     const std::vector<Load> loads = loads_of(rows);
     Effort effort(looks);
     const Loads above = Loads(loads).first(loads.size() - 1);
-    const Answer answer = response(above, loads.back(), supply, effort);
+    const Answer answer = response(above, loads.back(), AnySupply(supply), effort);
     return {answer.verdict, answer.time};
 }
 
-Finding last_response(const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline,
-                      u64 looks) {
-    return response_of_last(rows, supply_of(shape, period, budget, deadline), looks);
-}
-
-// What `response_of_last` finds of every load below those before it, each with as many looks.
-std::vector<Finding> all_responses(const Rows &rows, const Supply &supply, u64 looks) {
+// What `last_response` finds of every load below those before it, each with as many looks.
+std::vector<Finding> responses(const Rows &rows, const SupplyRow &row, u64 looks) {
     const std::vector<Load> loads = loads_of(rows);
+    const AnySupply supply(row);
     Responses bounds(loads, supply);
     std::vector<Finding> found;
 
@@ -147,34 +132,6 @@ std::vector<Finding> all_responses(const Rows &rows, const Supply &supply, u64 l
         found.emplace_back(answer.verdict, answer.time);
     }
     return found;
-}
-
-std::vector<Finding> responses(const Rows &rows, Shape shape, u64 period, u64 budget, u64 deadline,
-                               u64 looks) {
-    return all_responses(rows, supply_of(shape, period, budget, deadline), looks);
-}
-
-std::vector<Finding> responses_stairs(const Rows &rows, const Pairs &pairs, u64 period, u64 budget,
-                                      u64 looks) {
-    const std::vector<Stair> stairs = stairs_of(pairs, period, budget);
-    return all_responses(rows, {period, budget, stairs}, looks);
-}
-
-Finding judge_stairs(Local local, const Rows &rows, const Pairs &pairs, u64 period, u64 budget,
-                     u64 looks) {
-    const std::vector<Stair> stairs = stairs_of(pairs, period, budget);
-    return judged(local, rows, {period, budget, stairs}, looks);
-}
-
-Finding last_response_stairs(const Rows &rows, const Pairs &pairs, u64 period, u64 budget,
-                             u64 looks) {
-    const std::vector<Stair> stairs = stairs_of(pairs, period, budget);
-    return response_of_last(rows, {period, budget, stairs}, looks);
-}
-
-u64 sbf_stairs(const Pairs &pairs, u64 period, u64 budget, u64 window) {
-    const std::vector<Stair> stairs = stairs_of(pairs, period, budget);
-    return Supply(period, budget, stairs).within(checked(window));
 }
 
 // Window, supply and blocking in it, the jobs of each load.
@@ -195,25 +152,14 @@ Witness witness_of(Local local, Loads loads, std::size_t index, const Supply &su
     return {Verdict::unknown};
 }
 
-Why why(Local local, const Rows &rows, std::size_t index, const Supply &supply, u64 looks) {
+Why why(Local local, const Rows &rows, std::size_t index, const SupplyRow &supply, u64 looks) {
     require(index < rows.size(), "no load of that number");
-    const Witness found = witness_of(local, loads_of(rows), index, supply, looks);
+    const Witness found = witness_of(local, loads_of(rows), index, AnySupply(supply), looks);
     std::vector<AskedRow> windows;
     for (const Asked &asked : found.windows)
         windows.emplace_back(asked.window, asked.supply, asked.blocking, asked.jobs);
     return {found.verdict, found.complete, found.release,
             found.finish == never ? std::nullopt : std::optional<u64>(found.finish), windows};
-}
-
-Why witness(Local local, const Rows &rows, std::size_t index, Shape shape, u64 period, u64 budget,
-            u64 deadline, u64 looks) {
-    return why(local, rows, index, supply_of(shape, period, budget, deadline), looks);
-}
-
-Why witness_stairs(Local local, const Rows &rows, std::size_t index, const Pairs &pairs, u64 period,
-                   u64 budget, u64 looks) {
-    const std::vector<Stair> stairs = stairs_of(pairs, period, budget);
-    return why(local, rows, index, {period, budget, stairs}, looks);
 }
 
 // Budget (None: none will do) and whether it is certainly the least.
@@ -248,11 +194,11 @@ Best best_interface(const std::vector<std::pair<Local, Rows>> &parts, Shape shap
 using Ask = Limit (*)(const Component &, std::size_t, const Supply &);
 
 // How far each load alone can move (None: no value will do), and whether that is surely all.
-std::vector<std::pair<std::optional<u64>, bool>> limits_by(Ask ask, Local local, const Rows &rows,
-                                                           Shape shape, u64 period, u64 budget,
-                                                           u64 deadline) {
+template <Ask ask>
+std::vector<std::pair<std::optional<u64>, bool>> limits(Local local, const Rows &rows,
+                                                        const SupplyRow &row) {
     const Component component = component_of(local, rows);
-    const Supply supply = supply_of(shape, period, budget, deadline);
+    const AnySupply supply(row);
     std::vector<std::pair<std::optional<u64>, bool>> limits;
     for (std::size_t index = 0; index < rows.size(); index++) {
         check_signals();
@@ -261,16 +207,6 @@ std::vector<std::pair<std::optional<u64>, bool>> limits_by(Ask ask, Local local,
                             found.exact);
     }
     return limits;
-}
-
-auto largest_wcets(Local local, const Rows &rows, Shape shape, u64 period, u64 budget,
-                   u64 deadline) {
-    return limits_by(largest_wcet, local, rows, shape, period, budget, deadline);
-}
-
-auto shortest_deadlines(Local local, const Rows &rows, Shape shape, u64 period, u64 budget,
-                        u64 deadline) {
-    return limits_by(shortest_deadline, local, rows, shape, period, budget, deadline);
 }
 
 // Verdict, window, demand, bound (None: no bound is known), overload.
@@ -434,33 +370,19 @@ NB_MODULE(_analysis, module) {
         .value("ITERATIVE_BCL", Test::iterative_bcl);
     module.def("judge_batch", &judge_batch, nb::arg("test"), nb::arg("loads"), nb::arg("starts"),
                nb::arg("pcpus"), nb::arg("verdicts"), nb::arg("bounds").none());
-    module.def("largest_wcets", &largest_wcets, nb::arg("local"), nb::arg("loads"),
-               nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0);
-    module.def("shortest_deadlines", &shortest_deadlines, nb::arg("local"), nb::arg("loads"),
-               nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0);
+    module.def("largest_wcets", &limits<largest_wcet>, nb::arg("local"), nb::arg("loads"),
+               nb::arg("supply"));
+    module.def("shortest_deadlines", &limits<shortest_deadline>, nb::arg("local"), nb::arg("loads"),
+               nb::arg("supply"));
     module.def("processor_demand", &demand_test, nb::arg("loads"));
-    module.def("judge", &judge, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
-               nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0,
+    module.def("judge", &judge, nb::arg("local"), nb::arg("loads"), nb::arg("supply"),
                nb::arg("looks") = default_effort);
-    module.def("last_response", &last_response, nb::arg("loads"), nb::arg("shape"),
-               nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0,
+    module.def("last_response", &last_response, nb::arg("loads"), nb::arg("supply"),
                nb::arg("looks") = default_effort);
-    module.def("responses", &responses, nb::arg("loads"), nb::arg("shape"), nb::arg("period"),
-               nb::arg("budget"), nb::arg("deadline") = 0, nb::arg("looks") = default_effort);
-    module.def("responses_stairs", &responses_stairs, nb::arg("loads"), nb::arg("stairs"),
-               nb::arg("period"), nb::arg("budget"), nb::arg("looks") = default_effort);
-    module.def("witness", &witness, nb::arg("local"), nb::arg("loads"), nb::arg("index"),
-               nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("deadline") = 0,
+    module.def("responses", &responses, nb::arg("loads"), nb::arg("supply"),
                nb::arg("looks") = default_effort);
-    module.def("witness_stairs", &witness_stairs, nb::arg("local"), nb::arg("loads"),
-               nb::arg("index"), nb::arg("stairs"), nb::arg("period"), nb::arg("budget"),
-               nb::arg("looks") = default_effort);
-    module.def("judge_stairs", &judge_stairs, nb::arg("local"), nb::arg("loads"), nb::arg("stairs"),
-               nb::arg("period"), nb::arg("budget"), nb::arg("looks") = default_effort);
-    module.def("last_response_stairs", &last_response_stairs, nb::arg("loads"), nb::arg("stairs"),
-               nb::arg("period"), nb::arg("budget"), nb::arg("looks") = default_effort);
-    module.def("sbf_stairs", &sbf_stairs, nb::arg("stairs"), nb::arg("period"), nb::arg("budget"),
-               nb::arg("window"));
+    module.def("witness", &why, nb::arg("local"), nb::arg("loads"), nb::arg("index"),
+               nb::arg("supply"), nb::arg("looks") = default_effort);
     module.def("minimal_budget", &budget_for, nb::arg("local"), nb::arg("loads"), nb::arg("shape"),
                nb::arg("period"), nb::arg("granule"), nb::arg("deadline") = 0);
     module.def("optimal_interface", &best_interface, nb::arg("components"), nb::arg("shape"),
@@ -481,10 +403,9 @@ NB_MODULE(_analysis, module) {
                nb::arg("period"), nb::arg("granule"), nb::arg("shared"), nb::arg("whole"));
     module.def(
         "sbf",
-        [](Shape shape, u64 period, u64 budget, u64 window, u64 deadline) {
-            return supply_of(shape, period, budget, deadline).within(checked(window));
+        [](const SupplyRow &supply, u64 window) {
+            return Supply(AnySupply(supply)).within(checked(window));
         },
-        nb::arg("shape"), nb::arg("period"), nb::arg("budget"), nb::arg("window"),
-        nb::arg("deadline") = 0);
+        nb::arg("supply"), nb::arg("window"));
     bind_flows(module);
 }

@@ -24,16 +24,11 @@ inline u64 checked(u64 time) {
     return time;
 }
 
-// A deadline of 0 is none: the budget comes by the end of the period.
-Supply supply_of(Shape shape, u64 period, u64 budget, u64 deadline);
+// The pairs (amount, wait) of a staircase, its period and budget: see supply.hpp.
+using StaircaseRow = std::tuple<std::vector<std::pair<u64, u64>>, u64, u64>;
 
-// A staircase of (amount, wait): see supply.hpp. Whoever makes one keeps them.
-using Pairs = std::vector<std::pair<u64, u64>>;
-
-std::vector<Stair> stairs_of(const Pairs &pairs, u64 period, u64 budget);
-
-// Shape, period, budget, deadline; or stairs, period, budget.
-using SupplyRow = std::variant<std::tuple<Shape, u64, u64, u64>, std::tuple<Pairs, u64, u64>>;
+// Shape, period, budget, deadline (0: none); or a staircase.
+using SupplyRow = std::variant<std::tuple<Shape, u64, u64, u64>, StaircaseRow>;
 
 // Either kind of supply, with the stairs that it may have.
 class AnySupply {

@@ -20,7 +20,8 @@ from __future__ import annotations
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Component, Load, Source
 from hyperperiod.analysis.domains.prm_edf import edf
-from hyperperiod.analysis.servers.server import WHOLE_PCPU, Group
+from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU
+from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict
 
 

@@ -22,8 +22,8 @@ which its budget is spent, in nanoseconds. Errors: none.
 from __future__ import annotations
 
 from hyperperiod import _analysis
-from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 
@@ -61,7 +61,7 @@ def as_load(server: Server) -> Load:
 
 def respond(own: Server, above: list[Load]) -> Verdict:
     """Whether the server spends its budget within its period below these loads."""
-    found, bound_ns = _analysis.last_response([*above, as_load(own)], Shape.GENERAL, 1, 1)
+    found, bound_ns = WHOLE_PCPU.last_response([*above, as_load(own)])
     if found is _analysis.Verdict.HOLDS:
         return Verdict.yes(bound_ns)
     if found is _analysis.Verdict.UNKNOWN:

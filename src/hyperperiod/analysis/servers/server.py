@@ -14,13 +14,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.tasks.request_bound import rbf
-
-WHOLE_PCPU = Supply(Shape.GENERAL, 1, 1)
-"""A pcpu as a supply: whoever asks gets all of it."""
 
 
 class Server(NamedTuple):

@@ -27,6 +27,7 @@ from math import ceil, floor
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Load, Source
+from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU
 from hyperperiod.analysis.servers import host_tests
 from hyperperiod.analysis.servers.deferrable_edf import max_work, spare_in
 from hyperperiod.analysis.servers.deferrable_fp import interference
@@ -35,7 +36,7 @@ from hyperperiod.analysis.servers.edf_utilization import as_tasks
 from hyperperiod.analysis.servers.fp_response_time import as_load
 from hyperperiod.analysis.servers.global_edf import gfb_bound, iterative_bcl_of_servers
 from hyperperiod.analysis.servers.host_tests import HostTest
-from hyperperiod.analysis.servers.server import WHOLE_PCPU, Group, Server
+from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.witness import (
     Role,

@@ -26,8 +26,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hyperperiod import _analysis
-from hyperperiod._analysis import Local, Shape
+from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU
 from hyperperiod.analysis.tasks.response_time import (
     NOT_EXACT,
     OVERLOAD,
@@ -39,7 +40,7 @@ from hyperperiod.analysis.verdict import Verdict
 
 def qpa(loads: Sequence[Load], *, phased: bool = False) -> Verdict:
     """Whether the loads meet all deadlines under EDF on a pcpu of their own: one verdict."""
-    found, window = _analysis.judge(Local.EDF, loads, Shape.GENERAL, 1, 1)
+    found, window = WHOLE_PCPU.judge(Local.EDF, loads)
     if found is _analysis.Verdict.HOLDS:
         return Verdict.yes()
     if utilization(loads) > 1:

@@ -29,10 +29,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from hyperperiod import _analysis
-from hyperperiod._analysis import Shape
 from hyperperiod.analysis.batch import Sets
 from hyperperiod.analysis.batch import response_time as judge_sets
 from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU
 from hyperperiod.analysis.verdict import Verdict
 
 NOT_EXACT = "with offsets, jitter or blocking the test is only sufficient: it does not confirm it"
@@ -60,7 +60,7 @@ def _failure(loads: Sequence[Load], *, phased: bool) -> Verdict:
     """Why the last load has no bound."""
     if utilization(loads) > 1:
         return Verdict.no(OVERLOAD)
-    if _analysis.last_response(loads, Shape.GENERAL, 1, 1)[0] is _analysis.Verdict.UNKNOWN:
+    if WHOLE_PCPU.last_response(loads)[0] is _analysis.Verdict.UNKNOWN:
         return Verdict.unknown(TOO_HARD)
     plain = all(load.jitter == 0 and load.blocking == 0 for load in loads)
     return Verdict.no(LATE) if plain and not phased else Verdict.unknown(NOT_EXACT)
