@@ -9,7 +9,8 @@ counts like any other, and so does one by name (`import_module`), whose part mus
 Nor is there a way round: the package itself and the modules beside the parts lead to none but
 `model`, save those that start a program (`STARTS`). C and C++ are read for `#include`, Python for
 imports. A host calls the core and looks at it by its functions (`core/look.h`): no field of the
-core's state has a name in a host. Run from the top.
+core's state has a name in a host. No module of tests is imported by another file: what they share
+stands beside them or in `tests/support`. Run from the top.
 """
 
 import ast
@@ -88,6 +89,11 @@ LAID_OUT = ("hp_core", "hp_server", "hp_seat", "hp_queue", "hp_share")
 
 # What hands out a part of it.
 INSIDE = re.compile(r"\bhp_(?:server|seat|queue)_of\b|\bstruct hp_(?:server|seat|queue|share)\b")
+
+# An import of a module of tests.
+OF_TESTS = re.compile(
+    r"^ *(?:from tests\.[\w.]*\btest_\w+|from tests[\w.]* import .*\btest_\w+)", re.M
+)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -207,6 +213,14 @@ def is_module(name: str) -> bool:
     return (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
 
 
+def shared_tests() -> Iterator[str]:
+    """Imports of modules of tests."""
+    for folder in ("tests", "bench", "docs", "tools"):
+        for path in sorted(Path(folder).rglob("*.py")):
+            for found in OF_TESTS.findall(path.read_text()):
+                yield f"{path}: {found.strip()}; what tests share stands in tests/support"
+
+
 def main() -> int:
     """Prints every violation; 1 if there is one."""
     found = [
@@ -214,6 +228,7 @@ def main() -> int:
     ]
     found += reaches_inside()
     found += wrong_imports()
+    found += shared_tests()
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

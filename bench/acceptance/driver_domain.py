@@ -12,8 +12,8 @@ from __future__ import annotations
 import random
 
 from bench.acceptance import Family
-from tests.soundness.test_sedf import Play, Stage, latest, neighbours, some_play
 from tests.support.campaign import climb
+from tests.support.driver_attack import Play, Stage, latest, neighbours, some_play
 from tests.support.paper_loops import bounds_of
 
 from hyperperiod.analysis.driver_loop import psedf

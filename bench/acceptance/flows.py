@@ -14,8 +14,8 @@ from __future__ import annotations
 import random
 
 from bench.acceptance import Family
-from tests.soundness.test_flows import Phases, around, draw_phases, shifted
 from tests.support.campaign import climb
+from tests.support.flow_attack import Phases, around, draw_phases, shifted
 from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis.flows.end_to_end import analyze_flows

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 from tests.analysis import plain
-from tests.analysis.test_global_edf import task_sets
+from tests.support.peer_sets import task_sets
 
 from hyperperiod.analysis import batch
 from hyperperiod.analysis.batch import Sets

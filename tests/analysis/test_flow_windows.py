@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 from tests.analysis.plain_flows import count, response_bound
-from tests.sim.test_flows import closed, event, flow
-from tests.soundness import test_flows as flow_worlds
-from tests.soundness import test_pieces as piece_worlds
-from tests.soundness.test_flows import analysis_of
-from tests.support.worlds import domain, system, task
+from tests.support import flow_worlds, row_worlds
+from tests.support.flow_attack import analysis_of
+from tests.support.worlds import closed, domain, event, flow, system, task
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis import Analysis
@@ -80,7 +78,7 @@ def look(inside: Inside, index: int, witness: Witness) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_each_window_is_that_of_the_bound(seed: int) -> None:
     rng = random.Random(f"windows of hops:{seed}")
-    draw = rng.choice((flow_worlds, piece_worlds)).draw_system
+    draw = rng.choice((flow_worlds, row_worlds)).draw_system
     found = analysis_of(draw(rng))
     bounds = {(hop.domain, hop.task): hop.bound_ns for flow in found.flows for hop in flow.hops}
     for inside in found.insides:

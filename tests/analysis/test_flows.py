@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.analysis import plain_flows
 from tests.analysis.plain_flows import count, next_growth, rate_of
-from tests.sim.test_flows import closed, event, flow
-from tests.soundness.test_flows import Phases, analysis_of, outcome, shifted
-from tests.support.worlds import domain, longest_ns, server, system, task
+from tests.support.drawn_streams import draw_stream, draw_supply
+from tests.support.flow_attack import Phases, analysis_of, outcome, shifted
+from tests.support.worlds import closed, domain, event, flow, longest_ns, server, system, task
 
 from hyperperiod import _analysis
 from hyperperiod.analysis import analyze
@@ -128,28 +128,6 @@ def test_the_window_is_closed() -> None:
 def test_too_much_work_has_no_bound() -> None:
     assert response_bound([Stream(3, 4)], [Stream(2, 4)], WHOLE) is None
     assert busy_window([Stream(3, 4), Stream(2, 4)], WHOLE) is None
-
-
-def draw_stream(rng: random.Random, scale: int) -> Stream:
-    """Any kind of stream: with or without period, jitter and queue."""
-    by_source = rng.random() < 0.85
-    by_queue = not by_source or rng.random() < 0.5
-    size, early = rng.randint(1, 4), rng.randint(0, 30) * scale
-    return Stream(
-        rng.randint(1, 4 * scale),
-        rng.randint(4 * scale, 90 * scale) if by_source else None,
-        None if by_queue and rng.random() < 0.3 else rng.choice((0, 0, rng.randint(0, 99))) * scale,
-        rng.choice((1, 1, 1, 2, 3)),
-        Queue(size, early, rng.randint(4 * scale, 90 * scale)) if by_queue else None,
-    )
-
-
-def draw_supply(rng: random.Random, scale: int) -> Supply:
-    period = rng.randint(2, 20) * scale
-    shape = rng.choice(list(_analysis.Shape))
-    budget = rng.choice((period, rng.randint(1, period)))
-    explicit = shape is _analysis.Shape.GENERAL and rng.random() < 0.3
-    return Supply(shape, period, budget, rng.randint(budget, period) if explicit else None)
 
 
 @pytest.mark.parametrize("seed", range(12))

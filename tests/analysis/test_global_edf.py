@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
+from tests.support.peer_sets import task_sets
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.multiprocessor.baker import baker
@@ -25,8 +24,6 @@ from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model.policy import parse_policy
 
-DATA = Path(__file__).parent.parent / "data" / "peers"
-
 TESTS: dict[str, Callable[[Sequence[Load], int], Verdict]] = {
     "gfb": gfb,
     "baker": baker,
@@ -34,13 +31,6 @@ TESTS: dict[str, Callable[[Sequence[Load], int], Verdict]] = {
     "iterative bcl": lambda loads, pcpus: iterative_bcl(loads, pcpus).whole,
 }
 every_test = pytest.mark.parametrize("test", TESTS.values(), ids=TESTS.keys())
-
-
-def task_sets(name: str) -> list[list[Load]]:
-    return [
-        [Load(task["C"], task["T"], task["D"]) for task in entry["tasks"]]
-        for entry in json.loads((DATA / name).read_text())["sets"]
-    ]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import random
 
 import pytest
 from tests.analysis import plain_flows
-from tests.analysis.test_flows import draw_stream, draw_supply
+from tests.support.drawn_streams import draw_stream, draw_supply
 from tests.support.worlds import domain, server, system, task
 
 from hyperperiod._analysis import Shape

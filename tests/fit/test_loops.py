@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from tests.fit.loops import best_of_all, some_loop
-from tests.soundness.test_sedf import RULES, Stage, latest, neighbours, some_play
 from tests.support.campaign import Trial, climb, draw_for, hunt, sizes
+from tests.support.driver_attack import RULES, Stage, latest, neighbours, some_play
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.driver_loop.driver_flows import placed_of
@@ -21,14 +21,7 @@ from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.loop import search as searching
 from hyperperiod.analysis.fit.result import result_of, total_bandwidth
 from hyperperiod.analysis.fit.scoring import Least
-from hyperperiod.model import (
-    InputError,
-    Overheads,
-    System,
-    load_system,
-    parse_policy,
-    with_policy,
-)
+from hyperperiod.model import InputError, Overheads, System, load_system, parse_policy, with_policy
 from hyperperiod.runs import simulate
 
 SYSTEMS = Path(__file__).parents[2] / "systems"

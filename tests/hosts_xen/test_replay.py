@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.sim.test_periods import naive
+from tests.support.naive_periods import naive
 
 from hyperperiod import _sim
 from hyperperiod.hosts.merge import _STEP_OF as STEP_OF

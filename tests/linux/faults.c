@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What makes life hard for the scheduler on Linux, and what looks whether it bore it: tools that
- * the scripts of test_faults.py call on their machine, one at a time or beside each other.
+ * the scripts of fault_scripts.py call on their machine, one at a time or beside each other.
  *
  *   faults spin                        never sleeps
  *   faults storm MS                    forks children that end at once; says how many

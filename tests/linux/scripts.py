@@ -122,3 +122,10 @@ def left_in(files: Mapping[str, bytes]) -> Left:
 
 def _reader(data: bytes) -> rings.Read:
     return lambda start, size: data[start : start + size]
+
+
+def cpus_of(left: Left, server: int) -> set[int]:
+    """Where a server was granted a cpu, as long as both were there."""
+    records = left.domains[0].records
+    granted = (records["kind"] == Kind.RUN) & (records["vcpu"] == server)
+    return {int(pcpu) for pcpu in records["pcpu"][granted]}

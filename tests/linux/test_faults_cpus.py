@@ -10,8 +10,8 @@ from __future__ import annotations
 import random
 
 import pytest
+from tests.linux.fault_scripts import MS, SEED
 from tests.linux.hardships import Left, require_right, run
-from tests.linux.test_faults import MS, SEED
 
 from hyperperiod.model import Scope
 

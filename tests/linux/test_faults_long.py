@@ -6,8 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.linux.hardships import Left, require_right, run
-from tests.linux.test_faults import (
+from tests.linux.fault_scripts import (
     SEED,
     changed,
     changes_server,
@@ -17,6 +16,7 @@ from tests.linux.test_faults import (
     storm,
     workload_killed,
 )
+from tests.linux.hardships import Left, require_right, run
 
 from hyperperiod.model import Scope
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.linux.scripts import Left, run_phases
-from tests.linux.test_two_cpus import cpus_of
+from tests.linux.scripts import Left, cpus_of, run_phases
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("four cpus on linux")]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.linux.fault_scripts import MS
 from tests.linux.hardships import Left, require_right, run
-from tests.linux.test_faults import MS
 
 from hyperperiod.model import Scope
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.linux.test_runs import keep_their_promises
+from tests.linux.promises import keep_their_promises
+from tests.support.guarantees import POLICIES
 from tests.support.on_linux import OVERHEADS, load_program, need_linux
-from tests.xen.test_guarantees import POLICIES
 
 from hyperperiod.analysis.proofs import Cover, Rules, find_proof
 from hyperperiod.hosts.linux.measure import observe

@@ -12,27 +12,25 @@ times of all jobs are the same up to the bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.linux.agreement import MOVED_NS, agree, compared
 from tests.linux.hogs import BUDGETS_NS, POLICIES, hogs, served
+from tests.linux.promises import keep_their_promises
 from tests.support import robust
-from tests.support.on_linux import OVERHEADS, OnLinux, run_on_linux, thefts
+from tests.support.guarantees import POLICIES as GUARANTEED
+from tests.support.on_linux import OnLinux, run_on_linux
 from tests.support.robust import HORIZON_NS, NUMBERS, SEED, candidate, simulated
-from tests.xen.test_guarantees import POLICIES as GUARANTEED
-from tests.xen.test_guarantees import schedulable
 
 from hyperperiod.analysis import Analysis
-from hyperperiod.hosts.linux.run import Beside
 from hyperperiod.model import System, load_system, with_policy
 from hyperperiod.model.policy import PRESETS
 from hyperperiod.runs import complete
-from hyperperiod.trace.compare import Comparison, Trace, compare
+from hyperperiod.trace.compare import Trace
 from hyperperiod.trace.jobs import jobs
 
-MOVED_NS = 120_000
 ROBUST = {
     "ptps": (47, 81),
     "wcps": (77, 310),
@@ -53,26 +51,11 @@ ROBUST = {
 begins its next job without having slept keeps its place. And without sedf-prime 1051: its extra
 time comes in slices of 500 us, and one of them would begin 483 us before a refill, which on Linux
 is some 10 to 20 us later than in the simulator: sometimes there is room for it."""
-BOUND_NS = 60_000
-COMPARED = 0.7
-"""At least this share of the time is farther than the bound from every boundary."""
 
 SHARE = 0.001
 """A server gets that part of its budgets in all whole periods more or less at most."""
 OVERRUN_NS = 20_000
 """And in one of them that much more than its budget."""
-
-
-def compared(system: System, done: OnLinux) -> Comparison:
-    """The simulator beside the run on Linux."""
-    expected = system.replace(overheads=OVERHEADS, stolen=thefts(done.trace))
-    return compare(simulated(expected, HORIZON_NS), done.trace, BOUND_NS)
-
-
-def agree(system: System, done: OnLinux) -> None:
-    found = compared(system, done)
-    assert found.agrees, f"{system.name}\n{found.text()}"
-    assert found.compared_ns >= COMPARED * found.total_ns, found.text()
 
 
 def shares(system: System, done: OnLinux) -> None:
@@ -143,32 +126,6 @@ def test_a_run_repeats_to_the_byte(tmp_path: Path) -> None:
     for one, other in zip(first, second, strict=True):
         assert one.result == other.result
         assert one.trace[1].tobytes() == other.trace[1].tobytes()
-
-
-def costs(system: System) -> System:
-    """The system with what events take on Linux, for the analysis."""
-    return system.replace(overheads=OVERHEADS)
-
-
-def keep_their_promises(
-    presets: Iterable[str],
-    each: int,
-    horizon_ns: int,
-    folder: Path,
-    costs: Callable[[System], System] = costs,
-    beside: Beside | None = None,
-) -> None:
-    """Systems that the analysis accepts miss nothing, and nothing responds later than its bound."""
-    found = [pair for preset in presets for pair in islice(schedulable(preset, costs), each)]
-    done = run_on_linux([system for system, _ in found], horizon_ns, 1, folder, beside)
-    for (system, verdict), one in zip(found, done, strict=True):
-        for promised, domain in zip(verdict.domains, one.result.domains, strict=True):
-            for bound, task in zip(promised.tasks, domain.tasks, strict=True):
-                where = f"{system.name} {domain.name}.{task.name}"
-                assert task.misses == 0, where
-                if bound.response_bound_ns is not None and task.response_ns is not None:
-                    longest_ns = task.response_ns.max
-                    assert longest_ns is None or longest_ns <= bound.response_bound_ns, where
 
 
 def test_what_the_analysis_accepts_misses_nothing(tmp_path: Path) -> None:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.linux.scripts import Left, run_phases
-
-from hyperperiod.trace.format import Kind
+from tests.linux.scripts import Left, cpus_of, run_phases
 
 pytestmark = pytest.mark.xdist_group("two cpus on linux")
 
@@ -113,13 +111,6 @@ def test_a_server_is_back_when_its_cpu_is(left: dict[str, Left]) -> None:
 def test_a_thread_that_is_kept_away_is_counted(left: dict[str, Left]) -> None:
     assert left["pinned"].status["strays"] >= 10
     assert left["pinned"].status["servers"][0]["arrivals"] >= 10
-
-
-def cpus_of(left: Left, server: int) -> set[int]:
-    """Where a server was granted a cpu, as long as both were there."""
-    records = left.domains[0].records
-    granted = (records["kind"] == Kind.RUN) & (records["vcpu"] == server)
-    return {int(pcpu) for pcpu in records["pcpu"][granted]}
 
 
 def test_a_bound_server_runs_on_its_cpus_alone(left: dict[str, Left]) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.report.test_report_browser import opened
-from tests.report.test_report_page import Page
+from tests.support.browser import Page, opened
 
 from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.analysis.explain_result import Explanation

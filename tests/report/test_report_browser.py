@@ -3,46 +3,19 @@
 
 import base64
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.report.test_report_windows import late_page
 from tests.support import sample_report as sample
+from tests.support.browser import acted, needs_browser, opened
+from tests.support.sample_report import late_page
 
 from hyperperiod.analysis import analyze
 from hyperperiod.report import compare_report, write_report
 from hyperperiod.runs import simulate
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--enable-logging=stderr", "--virtual-time-budget=3000", "--window-size=1200,900", "--dump-dom",
-)  # fmt: skip
-
-needs_browser = pytest.mark.skipif(
-    BROWSER is None, reason="chromium is not installed: apt-get install chromium"
-)
 pytestmark = needs_browser
-
-
-def opened(page: Path, tmp_path: Path, hash_: str = "") -> str:
-    """The page as it is after its scripts have run. Console messages fail the test."""
-    assert BROWSER is not None
-    profile = f"--user-data-dir={tmp_path / 'profile'}"
-    run = subprocess.run(
-        [BROWSER, *FLAGS, profile, f"{page.as_uri()}{hash_}"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    messages = [line for line in run.stderr.splitlines() if "CONSOLE" in line]
-    assert messages == []
-    return run.stdout
 
 
 def drawn(dom: str, name: str) -> int:
@@ -59,13 +32,6 @@ def page(tmp_path: Path) -> Path:
     path = tmp_path / "report.html"
     parts = (sample.system(tmp_path), sample.analysis(tmp_path), sample.result())
     write_report(path, *parts, sample.trace(tmp_path))
-    return path
-
-
-def acted(page: Path, script: str) -> Path:
-    """The page with a script at its end that does what a user would do."""
-    path = page.with_name("acted.html")
-    path.write_text(page.read_text().replace("</body>", f"<script>{script}</script></body>"))
     return path
 
 

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.report.test_report_browser import acted, needs_browser, opened
+from tests.support.browser import acted, needs_browser, opened
 
 from hyperperiod.analysis import analyze
 from hyperperiod.model import load_system

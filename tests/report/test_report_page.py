@@ -2,47 +2,14 @@
 """The pages: what stands in them, readable without a script and without a network."""
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support import sample_report as sample
+from tests.support.browser import Page
 
 from hyperperiod.report import compare_report, write_report
-
-
-class Page(HTMLParser):
-    """The text of a page outside scripts and styles, and every address that it mentions."""
-
-    VOID = frozenset({"meta", "br", "link", "input", "img"})
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.source = path.read_text()
-        self.open: list[str] = []
-        self.words: list[str] = []
-        self.addresses: list[str] = []
-        self.feed(self.source)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in self.VOID:
-            self.open.append(tag)
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        pass
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if not {"script", "style"} & set(self.open):
-            self.words.append(data)
 
 
 def report(folder: Path, **changed: Any) -> Page:

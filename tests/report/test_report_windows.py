@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.support.sample_report import late_page, late_system
 from tests.support.trace_writer import Script, make_header, task, vcpu
 
 from hyperperiod.analysis import analyze
 from hyperperiod.cli import main, progress
-from hyperperiod.model import System, load_system, parse_policy, with_policy
+from hyperperiod.model import load_system, parse_policy, with_policy
 from hyperperiod.report import windows as windows_module
 from hyperperiod.report import write_report
 from hyperperiod.report.meter import Meter, silent
@@ -28,53 +29,6 @@ from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Header, Kind, Records, end_ns, read
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
-LATE = """
-name = "late"
-policy = "ds"
-
-[[domain]]
-name = "video"
-interface = { period = "10ms", budget = "6ms" }
-[[domain.task]]
-name = "frame"
-period = "10ms"
-wcet = "3ms"
-[[domain.task]]
-name = "rescale"
-period = "100s"
-offset = "3s"
-deadline = "50ms"
-wcet = "40ms"
-
-[[domain]]
-name = "other"
-interface = { period = "20ms", budget = "7ms" }
-[[domain.task]]
-name = "job"
-period = "20ms"
-wcet = "5ms"
-etf = 0.5
-"""
-"""Its only miss: rescale asks for 40 ms of what frame leaves, at 3 s."""
-
-
-def late_system(folder: Path) -> System:
-    path = folder / "late.toml"
-    path.write_text(LATE)
-    return load_system(path)
-
-
-def late_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The report of a run of four seconds whose start, cut short, ends long before the miss."""
-    monkeypatch.setattr(windows_module, "START", 1000)
-    monkeypatch.setattr(windows_module, "RECORDS", 1000)
-    monkeypatch.setattr(windows_module, "MIN_RECORDS", 200)
-    system = late_system(folder)
-    trace, page = folder / "late.hpt", folder / "late.html"
-    result = simulate(system, 4_000_000_000, trace_path=trace)
-    assert [row.misses for domain in result.domains for row in domain.tasks] == [0, 1, 0]
-    write_report(page, system, analyze(system), result, trace)
-    return page
 
 
 def data_of(page: Path) -> Any:

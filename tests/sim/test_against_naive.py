@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.model_naive.model import Grant, Params, Policy, Setup
 from tests.model_naive.workload import play
-from tests.sim.test_properties import GLOBAL, PARTITIONED
+from tests.support.rules import GLOBAL_NAMES, LOCAL_NAMES
 from tests.support.worlds import Run, domain, run, server, system, task
 
 from hyperperiod.model import System
@@ -132,7 +132,7 @@ def searched(body: Callable[[st.DataObject], None], examples: int) -> None:
     search()
 
 
-@pytest.mark.parametrize("policy", PARTITIONED)
+@pytest.mark.parametrize("policy", LOCAL_NAMES)
 def test_one_pcpu(policy: str) -> None:
     searched(lambda data: agree(policy, data), 8)
 
@@ -142,20 +142,20 @@ def test_with_a_quantum(policy: str) -> None:
     searched(lambda data: agree(policy, data, quantum=2), 8)
 
 
-@pytest.mark.parametrize("policy", GLOBAL)
+@pytest.mark.parametrize("policy", GLOBAL_NAMES)
 def test_two_pcpus(policy: str) -> None:
     searched(lambda data: agree(policy, data, pcpus=2), 8)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", PARTITIONED)
+@pytest.mark.parametrize("policy", LOCAL_NAMES)
 def test_one_pcpu_long(policy: str) -> None:
     searched(lambda data: agree(policy, data), 300)
     searched(lambda data: agree(policy, data, quantum=3), 100)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", GLOBAL)
+@pytest.mark.parametrize("policy", GLOBAL_NAMES)
 def test_more_pcpus_long(policy: str) -> None:
     searched(lambda data: agree(policy, data, pcpus=2), 200)
     searched(lambda data: agree(policy, data, pcpus=3), 200)

@@ -10,7 +10,20 @@ from typing import Any
 import pytest
 from tests.model_naive import flows as naive
 from tests.model_naive.model import Params, Policy, Setup
-from tests.support.worlds import Run, domain, longest_ns, run, server, swap, system, task
+from tests.support.small_flows import GLOBAL, ORDERS, PARTITIONED, draw_system
+from tests.support.worlds import (
+    Run,
+    closed,
+    domain,
+    event,
+    flow,
+    longest_ns,
+    run,
+    server,
+    swap,
+    system,
+    task,
+)
 
 from hyperperiod.hosts.result import Responses
 from hyperperiod.model import (
@@ -29,26 +42,6 @@ from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Kind
 from hyperperiod.trace.items import FlowItem, items
 from hyperperiod.trace.properties import check_all
-
-
-def event(name: str, wcet: int, period: int = 20, **more: Any) -> Task:
-    return task(name, period, wcet, kind="event", **more)
-
-
-def flow(name: str, period: int, *hops: str, **more: Any) -> Flow:
-    source: dict[str, Any] = {"period": period}
-    source |= {key: more.pop(key) for key in ("kind", "offset", "jitter", "burst") if key in more}
-    fields: dict[str, Any] = {"name": name, "source": source, "hops": hops, "deadline": 1000}
-    return Flow.of(fields | more)
-
-
-def closed(name: str, clients: int, think: int, *hops: str, **more: Any) -> Flow:
-    """Clients that think for the same time always, unless another draw is named."""
-    source: dict[str, Any] = {"kind": "closed", "clients": clients, "think": think}
-    source["think_draw"] = more.pop("draw", "constant")
-    source["offset"] = more.pop("offset", 0)
-    fields: dict[str, Any] = {"name": name, "source": source, "hops": hops, "deadline": 1000}
-    return Flow.of(fields | more)
 
 
 def came(ran: Run, name: str) -> list[FlowItem]:
@@ -248,87 +241,6 @@ def test_more_clients_do_not_lower_the_throughput_and_queue_at_the_bottleneck() 
 
 
 # Against the naive model.
-
-PARTITIONED = (
-    "periodic+fp+none", "periodic+fp+lend", "periodic+fp+reclaim", "periodic+edf+none",
-    "deferrable+fp+none", "deferrable+edf+none", "polling+fp+none", "sporadic+fp+none",
-    "cbs+edf+none", "deferrable+fp+extra",
-)  # fmt: skip
-GLOBAL = ("deferrable+edf+none+global", "periodic+fp+none+global", "cbs+edf+none+global")
-ORDERS = {"rm": "static", "fp": "static", "edf": "edf", "fifo": "fifo"}
-
-
-def draw_task(rng: random.Random, name: str, scheduler: str, *, hop: bool) -> Task:
-    more: dict[str, Any] = {"deadline": rng.randint(2, 40)}
-    if scheduler == "fp":
-        more["priority"] = rng.randint(0, 3)
-    if hop:
-        more |= {"kind": "event", "etf": rng.choice((1.0, 0.3))}
-    else:
-        more["offset"] = rng.randint(0, 9)
-    return task(name, rng.randint(6, 40), rng.randint(1, 5), **more)
-
-
-def draw_domain(rng: random.Random, name: str, **place: Any) -> Domain:
-    length = rng.randint(2, 12)
-    scheduler = rng.choice(list(ORDERS))
-    inside = [
-        draw_task(rng, f"t{number}", scheduler, hop=number == 0 or rng.random() < 0.5)
-        for number in range(rng.randint(1, 3))
-    ]
-    given = (rng.randint(1, length), length)
-    return domain(name, given, *inside, scheduler=scheduler, **place)
-
-
-def draw_flow(rng: random.Random, name: str, hops: list[str]) -> Flow:
-    return flow(
-        name,
-        rng.randint(5, 40),
-        *hops,
-        queue=rng.randint(1, 4),
-        kind=rng.choice(("periodic", "sporadic")),
-        offset=rng.randint(0, 9),
-        jitter=rng.choice((0, 0, 7, 60)),
-        burst=rng.choice((1, 1, 2, 3)),
-    )
-
-
-def draw_closed(rng: random.Random, name: str, hops: list[str]) -> Flow:
-    return closed(
-        name,
-        rng.randint(1, 5),
-        rng.choice((0, 0, 1, 7, 25)),
-        *hops,
-        draw=rng.choice(("constant", "uniform")),
-        offset=rng.randint(0, 9),
-    )
-
-
-def draw_system(rng: random.Random, policy: str) -> System:
-    """Two or three domains of up to three tasks; one or two flows through some of them."""
-    pcpus = rng.choice((1, 2))
-    pinned = pcpus > 1 and not policy.endswith("+global")
-    domains = [
-        draw_domain(rng, f"d{d}", **({"pcpu": d % pcpus} if pinned else {}))
-        for d in range(rng.choice((2, 3)))
-    ]
-    hops = [
-        f"{one.name}.{inside.name}"
-        for one in domains
-        for inside in one.tasks
-        if inside.kind is TaskKind.EVENT
-    ]
-    flows = [
-        rng.choice((draw_flow, draw_closed))(
-            rng, f"f{f}", [rng.choice(hops) for _ in range(rng.randint(1, 4))]
-        )
-        for f in range(rng.choice((1, 2)))
-    ]
-    # Event tasks outside all flows release themselves, which is not what is tested here.
-    used = {hop for one in flows for hop in one.hops}
-    unused = [hop for hop in hops if hop not in used]
-    flows += [draw_flow(rng, f"u{f}", [hop]) for f, hop in enumerate(unused)]
-    return system(policy, *domains, pcpus=pcpus, flow=tuple(flows))
 
 
 def rank_of(one: Domain, inside: Task) -> int:

@@ -15,15 +15,9 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.model_naive.global_guests import (
-    Executed,
-    GlobalGuests,
-    GuestSpec,
-    TaskSpec,
-    VcpuSpec,
-)
+from tests.model_naive.global_guests import Executed, GlobalGuests, GuestSpec, TaskSpec, VcpuSpec
 from tests.model_naive.model import SPARE, Params, Policy, Setup
-from tests.sim.test_properties import GLOBAL, PARTITIONED
+from tests.support.rules import GLOBAL_NAMES, LOCAL_NAMES
 from tests.support.worlds import Run, domain, run, server, system, task
 
 from hyperperiod.model import Scheduler
@@ -233,27 +227,27 @@ def agree_on_drawn(policy: str, pcpus: int, examples: int) -> None:
     searched(lambda data: agree(policy, data.draw(loads(pcpus)), pcpus), examples)
 
 
-@pytest.mark.parametrize("policy", PARTITIONED)
+@pytest.mark.parametrize("policy", LOCAL_NAMES)
 def test_one_pcpu_each(policy: str) -> None:
     agree_on_drawn(policy, 1, 4)
     agree_on_drawn(policy, 2, 4)
 
 
-@pytest.mark.parametrize("policy", GLOBAL)
+@pytest.mark.parametrize("policy", GLOBAL_NAMES)
 def test_pcpus_together(policy: str) -> None:
     agree_on_drawn(policy, 2, 6)
     agree_on_drawn(policy, 3, 3)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", PARTITIONED)
+@pytest.mark.parametrize("policy", LOCAL_NAMES)
 def test_one_pcpu_each_long(policy: str) -> None:
     agree_on_drawn(policy, 1, 150)
     agree_on_drawn(policy, 2, 150)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", GLOBAL)
+@pytest.mark.parametrize("policy", GLOBAL_NAMES)
 def test_pcpus_together_long(policy: str) -> None:
     agree_on_drawn(policy, 2, 200)
     agree_on_drawn(policy, 3, 200)

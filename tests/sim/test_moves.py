@@ -7,15 +7,13 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.support.vcpus_drawn import drawn
+from tests.support.drawn_runs import HORIZON_NS, MS, PARTITIONED, moving, resolved
 
-from hyperperiod.analysis import resolve
 from hyperperiod.hosts.sim import run
 from hyperperiod.model import (
     PRESETS,
     Change,
     Domain,
-    InputError,
     Interface,
     Policy,
     Scheduler,
@@ -35,40 +33,6 @@ from hyperperiod.trace.check import check_file
 from hyperperiod.trace.format import Kind, Records, read
 from hyperperiod.trace.interval_arrays import interval_array
 from hyperperiod.trace.properties import PROPERTIES
-
-MS = 1_000_000
-HORIZON_NS = 200 * MS
-PARTITIONED = [policy for policy in legal_policies() if policy.scope is Scope.PARTITIONED]
-
-
-def moving(seed: int, policy: Policy) -> System:
-    """A drawn system whose vcpus go from pcpu to pcpu, some with another interface."""
-    draw = random.Random(f"moves {seed}")
-    system = next(filter(None, (resolved(seed * 1000 + n, policy) for n in range(1000))))
-    changes: dict[tuple[int, str], Change] = {}
-    for _ in range(draw.randint(1, 12)):
-        vcpu = draw.choice(vcpus_of(system))
-        at_ns = draw.choice((draw.randrange(HORIZON_NS), draw.randrange(40) * 4 * MS))
-        new = draw.random() < 0.3 and not vcpu.best_effort
-        changes[at_ns, vcpu.name] = Change(
-            at_ns=at_ns,
-            domain=vcpu.name,
-            pcpu=draw.randrange(system.pcpus),
-            interface=Interface(period_ns=8 * MS, budget_ns=draw.randint(1, 4) * MS)
-            if new
-            else None,
-        )
-    fields = vars(system) | {"changes": tuple(changes.values())}
-    return System.of(fields)
-
-
-def resolved(number: int, policy: Policy) -> System | None:
-    """A drawn system on several pcpus with its interfaces, if all of its work can be served."""
-    system = drawn(number, policy)
-    try:
-        return resolve(system) if system.pcpus > 1 else None
-    except InputError:
-        return None
 
 
 @pytest.mark.parametrize("policy", PARTITIONED, ids=str)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.support import rules
+from tests.support.rules import CLASS_NAMES, GLOBAL_NAMES, LOCAL_NAMES
 from tests.support.worlds import Run, change, domain, run, server, swap, system, task
 
 from hyperperiod.analysis import analyze, resolve
@@ -21,9 +21,6 @@ from hyperperiod.model import Domain, InputError, Overheads, Scheduler, System, 
 from hyperperiod.trace.format import NONE, Kind
 from hyperperiod.trace.properties import PROPERTIES, Status, check_all
 
-PARTITIONED = ["+".join(words) for words in rules.LOCAL if words[1] != "fp-edf"]
-CLASSES = ["+".join(words) for words in rules.LOCAL if words[1] == "fp-edf"]
-GLOBAL = ["+".join((*words, "global")) for words in rules.GLOBAL]
 HORIZON = 400
 MOVING = ["gedf", "grm", "gdm"]
 
@@ -144,29 +141,29 @@ def spare(policies: list[str]) -> dict[str, Any]:
 
 
 def every_law_holds_on_one_pcpu(data: st.DataObject) -> None:
-    policy = data.draw(st.sampled_from(PARTITIONED))
+    policy = data.draw(st.sampled_from(LOCAL_NAMES))
     members = data.draw(some(pcpus=1))
-    script = data.draw(scripted(PARTITIONED, members))
-    lawful(system(policy, *members, **spare(PARTITIONED), **script), data.draw(st.integers(0, 9)))
+    script = data.draw(scripted(LOCAL_NAMES, members))
+    lawful(system(policy, *members, **spare(LOCAL_NAMES), **script), data.draw(st.integers(0, 9)))
 
 
 def every_law_holds_on_many_pcpus(data: st.DataObject) -> None:
-    policy = data.draw(st.sampled_from(GLOBAL))
+    policy = data.draw(st.sampled_from(GLOBAL_NAMES))
     members = data.draw(some(pcpus=0))
-    script = data.draw(scripted(GLOBAL, members))
+    script = data.draw(scripted(GLOBAL_NAMES, members))
     pcpus = data.draw(st.integers(2, 3))
-    one = system(policy, *members, pcpus=pcpus, **spare(GLOBAL), **script)
+    one = system(policy, *members, pcpus=pcpus, **spare(GLOBAL_NAMES), **script)
     lawful(one, data.draw(st.integers(0, 9)))
 
 
 def every_law_holds_partitioned(data: st.DataObject) -> None:
-    policy = data.draw(st.sampled_from(PARTITIONED))
+    policy = data.draw(st.sampled_from(LOCAL_NAMES))
     members = data.draw(some(pcpus=2))
-    lawful(system(policy, *members, pcpus=2, **spare(PARTITIONED)), 1)
+    lawful(system(policy, *members, pcpus=2, **spare(LOCAL_NAMES)), 1)
 
 
 def every_law_holds_with_a_quantum(data: st.DataObject) -> None:
-    policy = data.draw(st.sampled_from(PARTITIONED))
+    policy = data.draw(st.sampled_from(LOCAL_NAMES))
     members = []
     for member in data.draw(some(pcpus=1)):
         if member.interface is None:
@@ -181,7 +178,7 @@ def every_law_holds_with_a_quantum(data: st.DataObject) -> None:
 
 def overheads_break_no_law_of_the_core(data: st.DataObject) -> None:
     """The core's own checks at every instant, whatever comes late."""
-    policy = data.draw(st.sampled_from(PARTITIONED + GLOBAL))
+    policy = data.draw(st.sampled_from(LOCAL_NAMES + GLOBAL_NAMES))
     is_global = policy.endswith("global")
     members = data.draw(some(pcpus=0 if is_global else 1))
     cost = st.integers(0, 4)
@@ -293,8 +290,8 @@ def every_law_holds_with_two_classes(data: st.DataObject) -> None:
         else member.replace(priority=data.draw(st.sampled_from([0, 1, None])))
         for member in data.draw(some(pcpus=1))
     ]
-    script = data.draw(scripted(CLASSES, members))
-    policy = data.draw(st.sampled_from(CLASSES))
+    script = data.draw(scripted(CLASS_NAMES, members))
+    policy = data.draw(st.sampled_from(CLASS_NAMES))
     lawful(system(policy, *members, **script), data.draw(st.integers(0, 9)))
 
 
@@ -341,7 +338,7 @@ def test_the_strategies_reach_what_they_should() -> None:
     assert all(count > 5 for count in seen.values()), seen
 
 
-@pytest.mark.parametrize("policy", PARTITIONED)
+@pytest.mark.parametrize("policy", LOCAL_NAMES)
 def test_each_policy_once(policy: str) -> None:
     """No policy is left to chance."""
     one = system(
@@ -360,7 +357,7 @@ def test_each_policy_once(policy: str) -> None:
     }
 
 
-@pytest.mark.parametrize("policy", GLOBAL)
+@pytest.mark.parametrize("policy", GLOBAL_NAMES)
 def test_each_global_policy_once(policy: str) -> None:
     one = system(
         policy,

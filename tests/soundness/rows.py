@@ -2,13 +2,12 @@
 """Systems for each row of the table of proofs, and the adversary that is set on what is accepted.
 
 A system of a row has one of the policies that the row names. There are four kinds. A *whole*
-system (`test_whole_systems.World`) has overheads, quanta, jitter, offsets, blocking, ties, several
+system (`whole_worlds.World`) has overheads, quanta, jitter, offsets, blocking, ties, several
 vcpus, best effort and flows of up to 30 hops. A system of *vcpus* is that with its domains put
 together, so that the vcpus of one differ in all that a vcpu has, on up to four pcpus. A *moving*
 one is the same without overheads and flows, but that the jobs of each domain move between its
-vcpus. A *chain*
-(`test_chains`) is one item that passes up to 30 hops of one vcpu, beside servers whose jobs preempt
-it, with a price on the wakes in between.
+vcpus. A *chain* (`chain_worlds`) is one item that passes up to 30 hops of one vcpu, beside servers
+whose jobs preempt it, with a price on the wakes in between.
 
 What the analysis promises of the system is handed to the native adversary
 (hosts/sim/adversary.cpp), which chooses phases, executions, releases and seeds by local search.
@@ -26,8 +25,8 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
-from tests.soundness.test_chains import draw_system as draw_chain
-from tests.soundness.test_whole_systems import SCHEDULERS, TICKS, World, claims_of
+from tests.support.chain_worlds import draw_system as draw_chain
+from tests.support.whole_worlds import SCHEDULERS, TICKS, World, claims_of
 
 from hyperperiod import _sim
 from hyperperiod.analysis import Analysis

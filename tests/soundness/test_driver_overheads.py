@@ -14,8 +14,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 
-from tests.soundness.test_flows import Outcome, Phases, one_moved, shifted
 from tests.support.campaign import Trial, climb, hunt, sizes
+from tests.support.flow_attack import Outcome, Phases, one_moved, shifted
 from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis.flows.found import WholeVerdict

@@ -12,9 +12,9 @@ import random
 from itertools import product
 from math import lcm
 
-from tests.soundness.test_response_time import some_loads, tiny
 from tests.support import ticks
 from tests.support.campaign import Trial, hunt, sizes
+from tests.support.drawn_loads import some_loads, tiny
 
 from hyperperiod.analysis import batch
 from hyperperiod.analysis.component import Load

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is said to hold of a domain whatever the others do must hold whatever we make them do.
 
-Whole systems (`test_whole_systems.World`), most of them without overheads. One domain that is
+Whole systems (`whole_worlds.World`), most of them without overheads. One domain that is
 accepted keeps its tasks; all others keep their servers, and get other work: their own jobs a
 hundred times as long, hogs, bursts of sporadic jobs that are late and short, or nothing, which
 begins and ends at any time. The domain's responses must stay below its bounds.
@@ -15,8 +15,8 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from tests.soundness.test_whole_systems import SCHEDULERS, TICKS, World
 from tests.support.campaign import Trial, hunt, sizes
+from tests.support.whole_worlds import SCHEDULERS, TICKS, World
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.analysis.isolation import ARRIVALS

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the analysis says of a system against what it says of one that is a little different.
 
-The systems are those of `test_whole_systems`, without flows. What is told as the least budget of a
+The systems are those of `whole_worlds`, without flows. What is told as the least budget of a
 domain is put back in, and must be accepted. What is proved of a server depends on those above it
 only: it stays proved with a domain less, and under fixed priority whatever budget those below it
 get, even too much for the pcpus.
@@ -12,14 +12,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from tests.soundness.test_whole_systems import World
 from tests.support.campaign import Trial, hunt, sizes
+from tests.support.verdicts import proved, with_budget
+from tests.support.whole_worlds import World
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.analysis.servers.groups import groups_of
-from hyperperiod.analysis.servers.host_level import host_level
-from hyperperiod.model import InputError, Interface, Order, Overheads, Policy, System, to_toml
+from hyperperiod.model import InputError, Order, Overheads, Policy, System, to_toml
 from hyperperiod.model.policy import legal_policies
 
 COUNTING = [p for p in legal_policies() if str(p).endswith("+extra+global")]
@@ -40,26 +40,6 @@ def system_of(
         return None
     given = all(domain.best_effort or domain.interface for domain in system.domains)
     return system if given else None
-
-
-def with_budget(system: System, index: int, budget_ns: int) -> System:
-    domain = system.domains[index]
-    assert domain.interface is not None
-    interface = Interface(period_ns=domain.interface.period_ns, budget_ns=budget_ns)
-    domains = list(system.domains)
-    domains[index] = domain.replace(interface=interface)
-    return system.replace(domains=tuple(domains))
-
-
-def proved(system: System) -> dict[str, bool]:
-    """By name, whether each server surely gets its budget."""
-    return {
-        server.name: verdict.holds is True
-        for group in groups_of(system)
-        for server, verdict in zip(
-            group.servers, host_level(system.policy, group).servers, strict=True
-        )
-    }
 
 
 def refused(system: System) -> Iterator[str]:

@@ -12,8 +12,8 @@ import random
 from functools import partial
 from typing import Any
 
-from tests.soundness.test_whole_systems import POLICIES, World, trial
 from tests.support.campaign import hunt, sizes
+from tests.support.whole_worlds import POLICIES, World, trial
 
 from hyperperiod.model import (
     Budget,

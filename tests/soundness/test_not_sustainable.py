@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.soundness.test_metamorphic import with_budget
-from tests.soundness.test_sustainability import Said, said_of, scaled
+from tests.support.verdicts import Said, said_of, scaled, with_budget
 from tests.support.worlds import alone, domain, system, task
 
 from hyperperiod.analysis import analyze

@@ -14,22 +14,10 @@ from math import lcm
 
 from tests.support import ticks
 from tests.support.campaign import Trial, climb, hunt, sizes
+from tests.support.drawn_loads import some_loads, tiny
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.tasks.response_time import response_times, utilization
-
-
-def some_loads(draw: random.Random, *, jitter: bool) -> list[Load]:
-    """One to four tasks in a random order of priority, mostly of a utilisation up to 1."""
-    count = draw.randint(1, 4)
-    loads = []
-    for _ in range(count):
-        period = draw.choice([2, 3, 4, 5, 6, 8, 10, 12])
-        wcet = draw.randint(1, max(1, 2 * period // (count + 1)))
-        deadline = draw.choice([period, draw.randint(1, period), draw.randint(1, 3 * period)])
-        early = draw.randint(0, 2 * period) if jitter and draw.random() < 0.5 else 0
-        loads.append(Load(wcet, period, max(deadline, wcet), early))
-    return loads
 
 
 def busy_window(loads: list[Load]) -> int:
@@ -79,16 +67,6 @@ def trial(draw: random.Random) -> Trial:
 @sizes(400)
 def test_no_run_is_longer_than_its_bound_and_the_worst_one_is_as_long(systems: int) -> None:
     hunt("response time", systems, trial)
-
-
-def tiny(draw: random.Random) -> list[Load]:
-    """Two or three tasks whose phases can all be tried."""
-    loads = []
-    for _ in range(draw.randint(2, 3)):
-        period = draw.randint(2, 5)
-        wcet = draw.randint(1, max(1, period - 2))
-        loads.append(Load(wcet, period, draw.randint(wcet, period)))
-    return loads
 
 
 def every_phase(draw: random.Random) -> Trial:

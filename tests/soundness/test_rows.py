@@ -15,8 +15,8 @@ from tests.soundness import rows
 from tests.soundness.hunt_rows import hunt as hunt_rows
 from tests.soundness.hunt_table import PAGE, STATE, parts, table, together, with_states
 from tests.soundness.rows import NEVER, ROWS, kinds_of, try_one
-from tests.soundness.test_whole_systems import broken, claims_of
 from tests.support.campaign import Trial, hunt
+from tests.support.whole_worlds import broken, claims_of
 from tests.support.worlds import alone, task
 
 from hyperperiod import _sim

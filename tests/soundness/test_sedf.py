@@ -11,126 +11,35 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from types import ModuleType
-from typing import TypeVar
 
 import pytest
 from tests.model_naive import slices
-from tests.model_naive.driver_loop import Passage, Place, Shape, passages
 from tests.support.campaign import Trial, climb, hunt, sizes
-from tests.support.paper_loops import bounds_of, configure
+from tests.support.driver_attack import (
+    ENDLESS,
+    RULES,
+    TICKS,
+    Stage,
+    latest,
+    latest_hop,
+    neighbours,
+    some_play,
+    some_work,
+)
+from tests.support.paper_loops import configure
 
 from hyperperiod.analysis.domains.domain_level import SupplyContract, shape_for
 from hyperperiod.analysis.domains.supply_bound import Supply
-from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
 from hyperperiod.analysis.driver_loop.driver_domain import (
-    BoundParts,
     Configuration,
-    PlacedPlant,
     Plant,
     Service,
     Slice,
-    parts_of,
     place,
 )
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
-from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import PRESETS, Policy
-
-TICKS = 200
-ENDLESS = 10**6
-Part = TypeVar("Part")
-RULES: dict[str, tuple[ModuleType, slices.Wakes, slices.Order]] = {
-    "sedf": (sedf, "once", "edf"),
-    "sedf-prime": (sedf_prime, "keep", "edf"),
-    "psedf": (psedf, "keep", "fp"),
-}
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A plant on its machine, and the other domains there."""
-
-    name: str
-    placed: PlacedPlant
-    others: tuple[Server, ...] = ()
-    beside: tuple[Server, ...] | None = None
-
-    def bounds(self) -> list[int] | None:
-        """The bounds of all services if all their deadlines are met."""
-        module, _, _ = RULES[self.name]
-        verdicts = bounds_of(self.placed, module.RULE)
-        if not all(verdict.holds for verdict in verdicts):
-            return None
-        return [verdict.bound_ns or 0 for verdict in verdicts]
-
-    def parts(self) -> list[BoundParts]:
-        """What those bounds are made of."""
-        found = parts_of(self.placed, RULES[self.name][0].RULE)
-        assert not isinstance(found, Verdict)
-        return found
-
-
-@dataclass(frozen=True)
-class Play:
-    """Who does what when: arrivals of each flow, and the work of the others."""
-
-    arrivals: tuple[tuple[int, ...], ...]
-    script: tuple[tuple[tuple[int, int], ...], ...]
-
-
-def latest(stage: Stage, bounds: list[int], play: Play) -> tuple[int, str]:
-    """The answer that comes closest to its bound: its distance beyond it, and which it was."""
-    seen = run(stage, play)
-    worst = max(seen, key=lambda one: one.response - bounds[one.flow], default=None)
-    if worst is None:
-        return -ENDLESS, ""
-    return worst.response - bounds[worst.flow], f"{worst}, bound {bounds[worst.flow]}"
-
-
-def latest_hop(stage: Stage, parts: list[BoundParts], play: Play) -> tuple[int, str]:
-    """The same of single hops, each from its own wake."""
-    found = [(-ENDLESS, "")]
-    for one in run(stage, play):
-        own = parts[one.flow]
-        hops = (
-            (one.reached - one.came, own.in_ns),
-            (one.answered - one.reached, own.wake_ns),
-            (one.left - one.answered, own.in_ns),
-        )
-        found += [(took - bound, f"{one}: {took}, bound {bound}") for took, bound in hops]
-    return max(found)
-
-
-def run(stage: Stage, play: Play) -> list[Passage]:
-    """All packets that were answered."""
-    _, wakes, order = RULES[stage.name]
-    placed = stage.placed
-    served = [server for server, _ in placed.services] + list(stage.others)
-    if stage.beside is None:
-        pcpus = [[placed.driver, *served]]
-    else:
-        pcpus = [[placed.driver, *stage.beside], served]
-    worlds = [
-        slices.World(
-            [slices.Slice(s.period_ns, s.budget_ns, s.priority) for s in servers],
-            wakes,
-            order,
-            booted=True,
-        )
-        for servers in pcpus
-    ]
-    last = len(pcpus) - 1
-    places: list[Place] = [(last, number + 1 - last) for number in range(len(served))]
-    places += [(0, number + 1) for number in range(len(stage.beside or ()))]
-    count = len(placed.services)
-    plant = placed.plant
-    shape = Shape(
-        (0, 0), tuple(places[:count]), plant.packet_ns, tuple(s.wcet_ns for s in plant.services)
-    )
-    script = dict(zip(places[count:], play.script, strict=True))
-    return passages(worlds, shape, dict(enumerate(play.arrivals)), TICKS, script)
 
 
 def some_stage(name: str, draw: random.Random) -> Stage | None:
@@ -173,52 +82,6 @@ def _any_configuration(draw: random.Random, plant: Plant) -> Configuration:
         longest = draw.choice([service.period_ns, service.period_ns // 3])
         services.append(Slice(draw.randint(own_ns, max(own_ns, longest)), own_ns))
     return Configuration(Slice(slice_ns + draw.randint(0, 6), slice_ns), tuple(services))
-
-
-def some_play(draw: random.Random, stage: Stage, *, together: bool) -> Play:
-    arrivals = []
-    for service in stage.placed.plant.services:
-        late = 0 if together else draw.randrange(service.period_ns)
-        times = []
-        while late < TICKS:
-            times.append(late)
-            late += service.period_ns + (draw.randrange(8) if draw.random() < 0.2 else 0)
-        arrivals.append(tuple(times))
-    idle = (*stage.others, *(stage.beside or ()))
-    return Play(tuple(arrivals), tuple(_some_work(draw, other) for other in idle))
-
-
-def _some_work(draw: random.Random, other: Server) -> tuple[tuple[int, int], ...]:
-    """Always busy, or at times."""
-    now = draw.randrange(20)
-    if draw.random() < 0.4:
-        return ((now, ENDLESS),)
-    steps = []
-    while now < TICKS:
-        steps.append((now, draw.randint(1, 2 * other.budget_ns)))
-        now += draw.randint(1, 2 * other.period_ns)
-    return tuple(steps)
-
-
-def neighbours(draw: random.Random, play: Play) -> list[Play]:
-    """One flow, or one packet and all behind it, a little earlier or later; one other's work."""
-    found = []
-    for flow, times in enumerate(play.arrivals):
-        after = draw.randrange(len(times))
-        for step in (1, 2, 5):
-            moved = (*times[:after], *(time + step for time in times[after:]))
-            found.append(Play(_put(play.arrivals, flow, moved), play.script))
-        if times[0] > 0:
-            earlier = tuple(time - 1 for time in times)
-            found.append(Play(_put(play.arrivals, flow, earlier), play.script))
-    for number, steps in enumerate(play.script):
-        moved_work = tuple((when + 1, amount) for when, amount in steps)
-        found.append(Play(play.arrivals, _put(play.script, number, moved_work)))
-    return found
-
-
-def _put(parts: tuple[Part, ...], index: int, part: Part) -> tuple[Part, ...]:
-    return (*parts[:index], part, *parts[index + 1 :])
 
 
 def passage_trial(name: str, draw: random.Random) -> Trial:
@@ -367,7 +230,7 @@ def promised_trial(name: str, draw: random.Random) -> Trial:
         return Trial(accepted=False)
     first = shared.servers[0]
     begin = draw.randrange(40)
-    script = (((begin, ENDLESS),), *(_some_work(draw, other) for other in shared.servers[1:]))
+    script = (((begin, ENDLESS),), *(some_work(draw, other) for other in shared.servers[1:]))
     _, runs, _ = shared.run(script)
     for period in range(begin, TICKS - first.period_ns, first.period_ns):
         got = sum(runs[period : period + first.period_ns])
@@ -384,7 +247,7 @@ def supply_trial(name: str, draw: random.Random) -> Trial:
     first = shared.servers[0]
     contract = SupplyContract(shared.policy.budget, order=shared.policy.order)
     supply = Supply(shape_for(contract, first.period_ns, ()), first.period_ns, first.budget_ns)
-    script = tuple(_some_work(draw, one) for one in shared.servers)
+    script = tuple(some_work(draw, one) for one in shared.servers)
     work, runs, blocks = shared.run(script)
     bound = [supply.sbf(length) for length in range(TICKS + 1)]
     for begin in range(TICKS):

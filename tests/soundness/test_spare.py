@@ -12,8 +12,8 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from tests.soundness.test_whole_systems import POLICIES, TICKS, World, broken, claims_of
 from tests.support.campaign import Trial, hunt, sizes
+from tests.support.whole_worlds import POLICIES, TICKS, World, broken, claims_of
 
 from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.model import InputError, Overheads, Policy, Slack, System, to_toml, with_policy

@@ -20,8 +20,8 @@ from tests.soundness.rows import (
     kinds_of,
     policies_of,
 )
-from tests.soundness.test_overheads import some_system, trial_of
 from tests.support.campaign import Trial, hunt, sizes
+from tests.support.overhead_worlds import some_system, trial_of
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.proofs import Cover

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import pytest
 from tests.soundness.rows import ROWS, draw_of_kind, draw_whole, kinds_of
-from tests.soundness.test_metamorphic import proved, with_budget
 from tests.support.campaign import Trial, hunt
+from tests.support.verdicts import Said, proved, said_of, scaled, with_budget
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.fit.answer import Options
@@ -39,52 +39,12 @@ from hyperperiod.model import (
     to_toml,
     vcpus_of,
 )
-from hyperperiod.model.part import Part, fields_of
 
 FIT_LIMIT_S = 1.0
 """Limit of one search. How much it finds depends on the clock, that it is accepted must not."""
 
 
-class Said(NamedTuple):
-    """A verdict and, where there is one, a response bound."""
-
-    holds: bool | None
-    bound_ns: int | None = None
-
-
-def said_of(system: System) -> dict[str, Said]:
-    """By name: of the system (""), its domains, their tasks, and flows."""
-    found = analyze(system)
-    said = {"": Said(found.schedulable)}
-    for domain in found.domains:
-        said[domain.name] = Said(domain.schedulable)
-        for task in domain.tasks:
-            name = f"{domain.name}.{task.name}"
-            said[name] = Said(task.schedulable, task.response_bound_ns)
-    for flow in found.flows:
-        said[f"flow {flow.name}"] = Said(flow.schedulable, flow.response_bound_ns)
-    return said
-
-
 # -- changes -------------------------------------------------------------------------------------
-
-
-def scaled(part: Any, factor: int) -> Any:
-    """A part of a system with every time in it so many times as long, the shortest job as well."""
-    if isinstance(part, tuple):
-        return tuple(scaled(one, factor) for one in part)
-    if not isinstance(part, Part):
-        return part
-    changed = {}
-    for name in fields_of(type(part)):
-        value = getattr(part, name)
-        if name.endswith("_ns") and value is not None:
-            changed[name] = value * factor
-        elif isinstance(value, (Part, tuple)):
-            changed[name] = scaled(value, factor)
-    if isinstance(part, Task) and part.wcet_ns is not None and part.bcet_ns is not None:
-        changed["etf"] = Fraction(part.bcet_ns, part.wcet_ns)
-    return part.replace(**changed)
 
 
 def with_tasks(system: System, change: Callable[[Domain, Task], Task]) -> System:

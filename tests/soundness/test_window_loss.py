@@ -19,8 +19,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.soundness.test_overheads import STEP_NS, some_overheads
 from tests.support.campaign import Trial, climb, hunt, sizes
+from tests.support.overhead_worlds import STEP_NS, some_overheads
 
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.domains.domain_level import judge_domain

@@ -24,6 +24,8 @@ from tests.support.xen_images import image, tools
 
 TOP = Path(__file__).parents[2]
 SCENARIOS = Path(__file__).parent / "scenarios"
+CALAMITIES = re.compile(r"Assertion .* failed|Xen BUG|Panic on CPU|FATAL|Xen WARN|Hardware Dom0")
+"""What Xen's console must not say."""
 PROGRAMS = (
     "build/guests/x86/guest.elf",
     "build/xen-control/hyperperiod-xen",

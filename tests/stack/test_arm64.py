@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from tests.stack.dom0_image import ARM64, MissingPackagesError, dom0_image
 from tests.stack.machine import ARM_SYSTEM, ArmMachine
-from tests.stack.sessions import DOM0, SCENARIOS, need_tools
-from tests.stack.test_stack import CALAMITIES
+from tests.stack.sessions import CALAMITIES, DOM0, SCENARIOS, need_tools
 from tests.support.xen_images import guest, image, tools
 
 LIMIT_S = 300

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.stack.machine import Ran
-from tests.stack.sessions import run_session
+from tests.stack.sessions import CALAMITIES, run_session
 
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.rings import Ring, read_ring
@@ -25,8 +25,6 @@ SCENARIOS = (
     "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "capacity",
     "leave", "global", "stats", "affinity", "fuzz",
 )  # fmt: skip
-CALAMITIES = re.compile(r"Assertion .* failed|Xen BUG|Panic on CPU|FATAL|Xen WARN|Hardware Dom0")
-"""What Xen's console must not say."""
 KNOWN = "arch/x86/xstate.c"
 """A warning that stock Xen gives at boot about QEMU's processor."""
 

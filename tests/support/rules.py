@@ -31,3 +31,8 @@ GLOBAL = _combinations(Scope.GLOBAL)
 
 SCHEDULERS = (Scheduler.RM, Scheduler.DM, Scheduler.FP, Scheduler.EDF, Scheduler.FIFO)
 """The schedulers inside a domain that every host has."""
+
+LOCAL_NAMES = ["+".join(words) for words in LOCAL if words[1] != "fp-edf"]
+CLASS_NAMES = ["+".join(words) for words in LOCAL if words[1] == "fp-edf"]
+GLOBAL_NAMES = ["+".join((*words, "global")) for words in GLOBAL]
+"""The same as words of policies, those under fp-edf apart."""

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A small system whose trace is written by hand, with what a run and an analysis would say."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
+import pytest
 from tests.support import example_traces as examples
 
 from hyperperiod.analysis import AnalysisResult, analyze
 from hyperperiod.hosts.result import Responses, RunDomain, RunPcpu, RunResult, RunTask
 from hyperperiod.model import System, load_system
 from hyperperiod.model.vcpus import InterfaceResult
+from hyperperiod.report import windows as windows_module
+from hyperperiod.report import write_report
+from hyperperiod.runs import simulate
 
 SYSTEM = """
 name = "by-hand"
@@ -119,3 +125,52 @@ def result(policy: str = "ptps", misses: int = 0) -> RunResult:
 def trace(folder: Path) -> Path:
     """Its trace."""
     return examples.ptps().write(folder / "by-hand.hpt")
+
+
+LATE = """
+name = "late"
+policy = "ds"
+
+[[domain]]
+name = "video"
+interface = { period = "10ms", budget = "6ms" }
+[[domain.task]]
+name = "frame"
+period = "10ms"
+wcet = "3ms"
+[[domain.task]]
+name = "rescale"
+period = "100s"
+offset = "3s"
+deadline = "50ms"
+wcet = "40ms"
+
+[[domain]]
+name = "other"
+interface = { period = "20ms", budget = "7ms" }
+[[domain.task]]
+name = "job"
+period = "20ms"
+wcet = "5ms"
+etf = 0.5
+"""
+"""Its only miss: rescale asks for 40 ms of what frame leaves, at 3 s."""
+
+
+def late_system(folder: Path) -> System:
+    path = folder / "late.toml"
+    path.write_text(LATE)
+    return load_system(path)
+
+
+def late_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The report of a run of four seconds whose start, cut short, ends long before the miss."""
+    monkeypatch.setattr(windows_module, "START", 1000)
+    monkeypatch.setattr(windows_module, "RECORDS", 1000)
+    monkeypatch.setattr(windows_module, "MIN_RECORDS", 200)
+    system = late_system(folder)
+    trace, page = folder / "late.hpt", folder / "late.html"
+    result = simulate(system, 4_000_000_000, trace_path=trace)
+    assert [row.misses for domain in result.domains for row in domain.tasks] == [0, 1, 0]
+    write_report(page, system, analyze(system), result, trace)
+    return page

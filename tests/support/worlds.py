@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperperiod.hosts.result import RunDomain, RunFlow, RunResult, RunTask
-from hyperperiod.model import Change, Domain, Interface, Swap, System, Task, parse_policy
+from hyperperiod.model import Change, Domain, Flow, Interface, Swap, System, Task, parse_policy
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import NONE, Header, Kind, Records, read, server_name
 from hyperperiod.trace.intervals import intervals
@@ -119,3 +119,23 @@ def run(one: System, horizon: int, seed: int = 1, *, check: bool = True, **more:
         result = simulate(one, horizon, seed, path, check=check, **more)
         header, records = read(path)
         return Run(result, header, records.copy(), path.read_bytes())
+
+
+def event(name: str, wcet: int, period: int = 20, **more: Any) -> Task:
+    return task(name, period, wcet, kind="event", **more)
+
+
+def flow(name: str, period: int, *hops: str, **more: Any) -> Flow:
+    source: dict[str, Any] = {"period": period}
+    source |= {key: more.pop(key) for key in ("kind", "offset", "jitter", "burst") if key in more}
+    fields: dict[str, Any] = {"name": name, "source": source, "hops": hops, "deadline": 1000}
+    return Flow.of(fields | more)
+
+
+def closed(name: str, clients: int, think: int, *hops: str, **more: Any) -> Flow:
+    """Clients that think for the same time always, unless another draw is named."""
+    source: dict[str, Any] = {"kind": "closed", "clients": clients, "think": think}
+    source["think_draw"] = more.pop("draw", "constant")
+    source["offset"] = more.pop("offset", 0)
+    fields: dict[str, Any] = {"name": name, "source": source, "hops": hops, "deadline": 1000}
+    return Flow.of(fields | more)

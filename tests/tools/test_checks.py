@@ -181,6 +181,17 @@ def test_there_is_no_way_round(
     assert found == f"{beside}: imports hyperperiod.analysis; beside the parts only model is known"
 
 
+def test_no_module_of_tests_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bench").mkdir()
+    Path("bench/a.py").write_text("from tests.support.worlds import task\n")
+    assert list(check_layers.shared_tests()) == []
+    for line in ("from tests.sim.test_flows import flow", "from tests.sim import test_flows"):
+        Path("bench/a.py").write_text(f"def f() -> None:\n    {line}\n")
+        (found,) = check_layers.shared_tests()
+        assert found.startswith("bench/a.py: from tests.sim")
+
+
 def test_a_part_that_is_one_file_stands_in_the_order_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from tests.support.robust import HORIZON_NS, candidate, is_robust, sequence, simulated
-from tests.xen.test_conformance import agree
+from tests.xen.agreement import agree
 
 from hyperperiod.model import System, with_policy
 from hyperperiod.model.policy import PRESETS, parse_policy
@@ -60,7 +60,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from tests.support.on_linux import run_on_linux
-from tests.linux.test_runs import MOVED_NS, agree
+from tests.linux.agreement import MOVED_NS, agree
 from tests.support import robust
 from tests.support.robust import HORIZON_NS, SEED, candidate, sequence, simulated
 

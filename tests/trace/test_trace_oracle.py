@@ -12,16 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.sim import test_flows
-from tests.sim.test_moves import PARTITIONED, moving
-from tests.support.random_systems import random_system, step_of
-from tests.support.rules import GLOBAL, LOCAL
-from tests.support.worlds import domain, server, task
-from tests.support.worlds import system as small_system
+from tests.support.drawn_runs import DRAWN
+from tests.support.naive_traces import CASES, play
+from tests.support.rules import LOCAL
 from tests.trace.oracle import CHECKS
-from tests.trace.test_trace_naive import CASES, play
 
-from hyperperiod.model import Stolen, System
+from hyperperiod.model import System
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Header, Kind, Records, read
 from hyperperiod.trace.properties import PROPERTIES, PropertyVerdict, Status, check_all
@@ -147,50 +143,6 @@ def compare_all(header: Any, records: Records, draw: random.Random, falsificatio
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records come a few at a time: what is found does not depend on where windows end."""
     monkeypatch.setattr("hyperperiod.trace.properties.AT_ONCE", 50)
-
-
-def drawn_system(seed: int, draw: random.Random) -> tuple[System, int]:
-    """Any system, now and then with thefts, and how long it is to run."""
-    system = random_system(seed)
-    step_ns = step_of(system)
-    period_ns = draw.randint(5, 30) * step_ns
-    thefts = (Stolen(period_ns=period_ns, duration_ns=draw.randint(1, 4) * step_ns),)
-    return system.replace(stolen=thefts if draw.random() < 0.3 else ()), 60 * step_ns
-
-
-def with_flows(seed: int, draw: random.Random) -> tuple[System, int]:
-    """Items that pass several tasks."""
-    policies = test_flows.PARTITIONED + test_flows.GLOBAL
-    return test_flows.draw_system(draw, policies[seed % len(policies)]), 150
-
-
-def with_moves(seed: int, draw: random.Random) -> tuple[System, int]:
-    """Vcpus that go from pcpu to pcpu."""
-    del draw
-    return moving(seed, PARTITIONED[seed % len(PARTITIONED)]), 100_000_000
-
-
-def with_global_guests(seed: int, draw: random.Random) -> tuple[System, int]:
-    """Domains whose jobs move between their vcpus, beside others."""
-    del seed
-    several = draw.random() < 0.5
-    rules = draw.choice(GLOBAL if several else LOCAL)
-    domains = [
-        domain(
-            f"d{number}",
-            (draw.randint(1, 5), draw.randint(6, 12)),
-            *(task(f"t{n}", draw.randint(6, 20), draw.randint(1, 4)) for n in range(3)),
-            scheduler=draw.choice(("gedf", "grm", "gdm", "rm")),
-            **({"vcpus": 2} if several else {"pcpus": (0, 1)}),
-        )
-        for number in range(draw.randint(1, 3))
-    ]
-    policy = "+".join(rules) + ("+global" if several else "")
-    spare = server(2, 12)
-    return small_system(policy, *domains, pcpus=2, spare=spare), 200
-
-
-DRAWN = (drawn_system, with_flows, with_moves, with_global_guests)
 
 
 def compare_drawn(

@@ -31,40 +31,19 @@ from tests.support.robust import (
     moving,
     one_guest,
     robust_systems,
-    sequence,
     side_by_side,
     simulated,
     swapped,
 )
+from tests.xen.agreement import agree
 
 from hyperperiod.model import Scope, System, load_system, with_policy
 from hyperperiod.model.policy import PRESETS
-from hyperperiod.trace.compare import Trace, compare
+from hyperperiod.trace.compare import compare
 from hyperperiod.trace.format import NONE, Kind
-
-COMPARED = 0.85
-"""At least this share of the time is farther than the bound from every boundary."""
-
-
-MIGRATING_BOUND_NS = 50_000
-"""The bound where vcpus go from pcpu to pcpu: an event there may be two migrations as well."""
-
 
 MOVE_NS = 13_000
 """From the instant of a change until the server is where it moves to; docs/xen/conformance.md."""
-
-
-def agree(system: System, folder: Path, flavour: str = "arm64") -> Trace:
-    """Asserts that a system does on Xen what it does in the simulator; the trace on Xen."""
-    shared = system.pcpus > 1 and system.policy.scope is Scope.GLOBAL
-    migrating = shared or any(change.pcpu is not None for change in system.changes)
-    on_xen = run_on_xen(system, HORIZON_NS, SEED, folder, flavour=flavour)
-    in_simulator = simulated(with_overheads(system), HORIZON_NS)
-    found = compare(in_simulator, on_xen.trace, MIGRATING_BOUND_NS if migrating else bound_ns())
-    assert found.agrees, f"{system.name}\n{found.text()}"
-    assert found.compared_ns >= COMPARED * found.total_ns, found.text()
-    assert sequence(in_simulator) == sequence(on_xen.trace)
-    return on_xen.trace
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from tests.support.guarantees import schedulable
 from tests.support.on_xen import OnXen, need_xen, run_on_xen
-from tests.xen.test_guarantees import schedulable
 
 from hyperperiod.analysis import analyze
 from hyperperiod.model import Swap, System, TaskKind, with_policy

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whether what the analysis promises of systems is kept on Linux."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+
+from tests.support.guarantees import schedulable
+from tests.support.on_linux import OVERHEADS, run_on_linux
+
+from hyperperiod.hosts.linux.run import Beside
+from hyperperiod.model import System
+
+
+def costs(system: System) -> System:
+    """The system with what events take on Linux, for the analysis."""
+    return system.replace(overheads=OVERHEADS)
+
+
+def keep_their_promises(
+    presets: Iterable[str],
+    each: int,
+    horizon_ns: int,
+    folder: Path,
+    costs: Callable[[System], System] = costs,
+    beside: Beside | None = None,
+) -> None:
+    """Systems that the analysis accepts miss nothing, and nothing responds later than its bound."""
+    found = [pair for preset in presets for pair in islice(schedulable(preset, costs), each)]
+    done = run_on_linux([system for system, _ in found], horizon_ns, 1, folder, beside)
+    for (system, verdict), one in zip(found, done, strict=True):
+        for promised, domain in zip(verdict.domains, one.result.domains, strict=True):
+            for bound, task in zip(promised.tasks, domain.tasks, strict=True):
+                where = f"{system.name} {domain.name}.{task.name}"
+                assert task.misses == 0, where
+                if bound.response_bound_ns is not None and task.response_ns is not None:
+                    longest_ns = task.response_ns.max
+                    assert longest_ns is None or longest_ns <= bound.response_bound_ns, where
