@@ -46,8 +46,8 @@ $(error AREA is $(AREA), and not among: $(AREAS))
 endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
-.PHONY: help build demo site test test-all rule-check hunt prove misra misra-xen clang-tidy \
-        core-builds bench gallery check format lock deps wheels \
+.PHONY: help build demo site test test-all rule-check tests-of hunt prove misra misra-xen \
+        clang-tidy core-builds bench gallery check format lock deps wheels \
         release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
         all-checks check-clang-format check-ruff check-types check-layers check-circles check-core \
@@ -121,6 +121,10 @@ hunt: build
 ##                   judges it: compilers, fuzzer, naive model, traces
 rule-check: build
 	@$(BIN)/python tools/rule_check.py $(RULE)
+
+## make tests-of WHAT=x  the tests of a rule, a policy or a command; without WHAT: of all
+tests-of: build
+	@$(BIN)/python -m tools.tests_of $(WHAT)
 
 ## make prove        verbs of the core's accounts, proved by CBMC for all inputs: docs/proved.md;
 ##                   ONLY=deplete,... LONG=1: also long ones; MUTANTS=1: seeded faults, which
