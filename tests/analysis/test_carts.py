@@ -12,10 +12,10 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import lcm
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.carts_data import DATA, PAIRS, carts_budgets
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape, Verdict
@@ -24,13 +24,9 @@ from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.domain_level import components_of
 from hyperperiod.model import Domain, load_system
 
-DATA = Path(__file__).parent.parent / "data" / "carts"
-PAIRS = ("979581c", "4f21596", "7873188", "8164fe8", "a906aff")
 # One period each; that of the second is in its output, the input says another.
 SINGLE_PERIODS = {"bb0b500": 20, "8e39e17": 30}
 EXAMPLES = ("multilevel_DM", "multilevel_EDF", "periodic_PRM_EDP", "periodic_os_scheduler")
-
-Budgets = dict[int, int]
 
 
 def leaf_loads(commit: str) -> dict[str, list[Load]]:
@@ -45,16 +41,6 @@ def leaf_loads(commit: str) -> dict[str, list[Load]]:
             key=lambda load: load.deadline,
         )
         for component in system.iter("component")
-    }
-
-
-def carts_budgets(component: ET.Element) -> Budgets:
-    """CARTS' budget for each period."""
-    processed = component.find("processed_task")
-    assert processed is not None
-    return {
-        int(model.attrib["period"]): int(model.attrib["execution_time"])
-        for model in processed.iter("model")
     }
 
 
@@ -86,16 +72,13 @@ def count(commits: Iterable[str]) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {"leaf": Counter(), "root": Counter()}
     for commit in commits:
         tasks = leaf_loads(commit)
-        root = ET.parse(DATA / f"airsched_{commit}_output.xml").getroot()
-        leaves = {
-            component.attrib["name"]: carts_budgets(component)
-            for component in root.iterfind("component")
-        }
+        leaves = carts_budgets(commit)
+        root = leaves.pop("OS Scheduler")
         assert set(leaves) == set(tasks)
         for name, budgets in leaves.items():
             for period, carts in budgets.items():
                 counts["leaf"][compare(tasks[name], period, carts)] += 1
-        for period, carts in carts_budgets(root).items():
+        for period, carts in root.items():
             loads = [Load(budgets[period], period, period) for budgets in leaves.values()]
             counts["root"][compare(loads, period, carts)] += 1
     return counts
@@ -114,8 +97,7 @@ def test_roots(counts: dict[str, Counter[str]]) -> None:
 
 def test_pairs_of_one_period() -> None:
     for commit, period in SINGLE_PERIODS.items():
-        root = ET.parse(DATA / f"airsched_{commit}_output.xml").getroot()
-        assert list(carts_budgets(root)) == [period]
+        assert list(carts_budgets(commit)["OS Scheduler"]) == [period]
     assert count(SINGLE_PERIODS) == {
         "leaf": Counter({"equal": 4}),
         "root": Counter({"equal": 1, "one more": 1}),

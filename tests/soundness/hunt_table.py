@@ -9,6 +9,7 @@ earlier one of its seed and kinds, and writes the page; a test looks that the tw
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
@@ -104,6 +105,12 @@ def line(name: str, kinds: dict[str, Any]) -> str:
     return f"| {name} | {' | '.join(cells)} |\n"
 
 
+def text_of(states: Sequence[State]) -> str:
+    """The states as JSON, what was found of a kind of a row in one line."""
+    text = json.dumps(states, indent=1)
+    return re.sub(r"\n {5,}", " ", text).replace("\n    }", " }") + "\n"
+
+
 def parts(page: str) -> tuple[str, str, str]:
     """The page before the table, the table, and the page after it."""
     before, _, rest = page.partition(BEGIN)
@@ -115,7 +122,7 @@ def main(files: Sequence[str]) -> int:
     """Adds the states in those files and writes the page."""
     more = [json.loads(Path(file).read_text()) for file in files]
     states = with_states(json.loads(STATE.read_text()), more)
-    STATE.write_text(json.dumps(states, indent=1) + "\n")
+    STATE.write_text(text_of(states))
     before, _, after = parts(PAGE.read_text())
     PAGE.write_text(f"{before}{BEGIN}\n{table(states)}\n{END}{after}")
     return 0
