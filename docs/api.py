@@ -14,7 +14,6 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args, get_overloads, get_type_hints
 
@@ -186,9 +185,15 @@ def _classes_in(hint: Any) -> Iterator[type]:
 
 def _fields(one: Any) -> Iterator[str]:
     """A row for each field, then for each property."""
-    for field in fields(one):
-        kind = str(field.type).replace(" | Absent", "").replace("|", "\\|")
-        yield f"| `{field.name}` | `{kind}` |"
+    hints = {
+        name: hint
+        for kind in one.__mro__[::-1]
+        for name, hint in inspect.get_annotations(kind).items()
+    }
+    for name, hint in hints.items():
+        if not hint.startswith("ClassVar"):
+            kind = hint.replace(" | Absent", "").replace("|", "\\|")
+            yield f"| `{name}` | `{kind}` |"
     for name, value in vars(one).items():
         if isinstance(value, property) and not name.startswith("_") and value.__doc__:
             kind = str(inspect.signature(value.fget).return_annotation)  # type: ignore[arg-type]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The commands by name, and the help of the program as a whole, without any library.
 
-`front` prints the help before the library that reads command lines is loaded; `cli` shows the same.
+`__main__` prints the help before the library that reads command lines is loaded; `cli` shows the
+same.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ COMMANDS = {
     "trace": "Read traces: convert them, list intervals or jobs, check properties, compare two.",
     "xen": "Build Xen with the scheduler, and what runs on it.",
 }
-"""The commands with the first lines of their help; each is in the file of its name in `cli`."""
+"""The commands with the first lines of their help, which goes on with the docstring of the function
+of that name in the file of that name in `cli`."""
 
 PROSE = """\
   Real-time virtual machines: computed, predicted, run and measured.

@@ -9,7 +9,6 @@ test keeps it up to date.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
 from typing import Any, Final
 
 from hyperperiod.analysis.fit.fit_result import FitResult
@@ -45,9 +44,7 @@ def printed_by(values: Any) -> str:
     """Returns the command that prints such an object, by its keys; empty if none does."""
     keys = set(values) if isinstance(values, Mapping) else set()
     for one, command in RESULTS.items():
-        listed = fields(one)
-        required = {field.name for field in listed if field.default is MISSING}
-        if required <= keys <= {field.name for field in listed}:
+        if one.required_fields <= keys <= one.field_defaults.keys():
             return command
     return ""
 

@@ -111,7 +111,7 @@ def ctrl_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         titles.append(title)
         yield press
 
-    monkeypatch.setattr("hyperperiod.cli.progress.bar", pressed)
+    monkeypatch.setattr("hyperperiod.cli.trace.bar", pressed)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield titles
     signal.signal(signal.SIGINT, before)

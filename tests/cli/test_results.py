@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,7 @@ def test_what_is_wrong_with_an_object_of_another_kind_is_not_said_at_length() ->
 
 
 def test_a_result_is_known_by_its_keys() -> None:
-    keys = {command: [field.name for field in fields(kind)] for kind, command in RESULTS.items()}
+    keys = {command: list(kind.field_defaults) for kind, command in RESULTS.items()}
     for command, names in keys.items():
         assert printed_by(dict.fromkeys(names)) == command
         assert printed_by(dict.fromkeys([*names, "else"])) == ""

@@ -21,7 +21,6 @@ from hyperperiod.commands import COMMANDS, help_text
 SMALL = str(Path(__file__).parents[2] / "systems" / "flight-control.toml")
 
 HEAVY = {
-    "dis",
     "importlib.metadata",
     "jinja2",
     "numpy",
@@ -59,7 +58,7 @@ def loaded(*arguments: str) -> set[str]:
     """The modules that the command has loaded when it ends."""
     code = (
         "import atexit, sys\n"
-        "from hyperperiod.front import main\n"
+        "from hyperperiod.__main__ import main\n"
         "atexit.register(lambda: sys.stderr.write('\\n'.join(sys.modules)))\n"
         f"sys.argv = ['hyperperiod', *{arguments!r}]\n"
         "main()\n"
@@ -86,34 +85,7 @@ def test_tables_need_no_json(command: str) -> None:
 @pytest.mark.parametrize("option", ["--help", "-h", "--version"])
 def test_who_has_just_arrived_waits_for_no_library(option: str) -> None:
     modules = loaded(option)
-    assert "hyperperiod.front" in modules
     assert not modules & {"click", "hyperperiod.cli", "hyperperiod.model"}
-
-
-def test_the_stand_in_for_inspect_does_what_inspect_does() -> None:
-    code = (
-        "import sys\n"
-        "from hyperperiod.late import load_inspect_on_use\n"
-        "load_inspect_on_use()\n"
-        "import inspect\n"
-        "line = inspect.cleandoc('  One line.')\n"
-        "print('dis' in sys.modules)\n"
-        "lines = inspect.cleandoc('First.\\n    second')\n"
-        "print([line, lines, inspect.isfunction(len), sys.modules['inspect'] is inspect])\n"
-        "class Typed:\n"
-        "    one: int\n"
-        "class Child(Typed): pass\n"
-        "def function(two: 'int'): pass\n"
-        "print(inspect.get_annotations(Typed), inspect.get_annotations(Child))\n"
-        "print(inspect.get_annotations(function, eval_str=True))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [
-        "False",
-        "['One line.', 'First.\\nsecond', False, False]",
-        "{'one': <class 'int'>} {}",
-        "{'two': <class 'int'>}",
-    ]
 
 
 def test_lines_are_looked_up_for_messages(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ _GENERAL = {"supply": Shape.GENERAL}
 def test_a_row_that_claims_too_much_is_found_out(
     name: str, kind: str, wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = replace(ROWS[name], **wrong)
+    row = ROWS[name].replace(**wrong)
     table = tuple(row if one is ROWS[name] else one for one in proofs.PROOFS)
     monkeypatch.setattr(proofs, "PROOFS", table)
     draws = (random.Random(f"{name} {kind} {number}") for number in range(400))

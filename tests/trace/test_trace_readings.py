@@ -9,15 +9,16 @@ from tests.support.example_traces import H, L
 from tests.support.sample_report import robbed
 from tests.support.trace_writer import Script, make_header, task, vcpu
 
+from hyperperiod.cli.tables.trace import write_csv
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import NONE, SECOND_PAYER, STOLEN, read
-from hyperperiod.trace.intervals import intervals, write_intervals_csv
-from hyperperiod.trace.jobs import jobs, write_jobs_csv
+from hyperperiod.trace.intervals import Interval, intervals
+from hyperperiod.trace.jobs import Job, jobs
 
 
 def test_intervals_are_the_schedule(tmp_path: Path) -> None:
     out = StringIO()
-    write_intervals_csv(*examples.ptps().trace(tmp_path), out)
+    write_csv(Interval, intervals(*examples.ptps().trace(tmp_path)), out)
     assert out.getvalue() == (
         "pcpu,start_ns,end_ns,run,pay\n"
         "0,0,3,high,high\n"
@@ -84,7 +85,7 @@ def test_equal_rows_are_merged_and_instants_left_out(tmp_path: Path) -> None:
 
 def test_jobs_are_listed_by_task_and_number(tmp_path: Path) -> None:
     out = StringIO()
-    write_jobs_csv(*examples.ptps().trace(tmp_path), out)
+    write_csv(Job, jobs(*examples.ptps().trace(tmp_path)), out)
     assert out.getvalue() == (
         "domain,task,job,release_ns,start_ns,finish_ns,deadline_ns\n"
         "high,t,0,0,0,3,20\n"

@@ -26,12 +26,12 @@ period.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from hyperperiod._analysis import Shape
 from hyperperiod.model import Budget, Order, Policy, Scope, Slack
+from hyperperiod.model.frozen import FrozenFields
 
 
 class Cover(StrEnum):
@@ -67,8 +67,7 @@ class Rules(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class Proof:
+class Proof(FrozenFields):
     """One row: of the rules that it names, what holds and why (columns: the text of this file)."""
 
     budget: Budget
@@ -96,8 +95,7 @@ class SharperTest(StrEnum):
     BANDWIDTH = "known bandwidth"
 
 
-@dataclass(frozen=True)
-class Sharper:
+class Sharper(FrozenFields):
     """A row of the second table: a bound above the supply of the interface alone, and its proof.
 
     It is about the start of a system without overheads and quantum, tasks blocked or not. Its

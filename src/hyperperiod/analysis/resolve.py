@@ -50,6 +50,7 @@ from hyperperiod.model import (
     require_system,
     split,
 )
+from hyperperiod.model.frozen import FrozenFields
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.domains.algorithm_1 import Grid, Optimum
@@ -141,8 +142,7 @@ def with_guests(system: System) -> System:
     return system.replace(domains=tuple(found))
 
 
-@dataclass(frozen=True)
-class _Filler:
+class _Filler(FrozenFields):
     """Fills interfaces in from the inside; each computed budget grows by what overheads take."""
 
     resolution: Resolution

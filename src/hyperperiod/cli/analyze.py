@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hyperperiod.analysis import analyze as analyze_system
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_MISSED
 from hyperperiod.cli.options import (
@@ -16,6 +17,12 @@ from hyperperiod.cli.options import (
     system_argument,
     wide_option,
 )
+from hyperperiod.cli.progress import status
+from hyperperiod.cli.systems import about, read_system
+from hyperperiod.model.errors import some_names
+from hyperperiod.model.load import shown_name
+from hyperperiod.model.result_object import json_text
+from hyperperiod.whole_file import whole_file
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.explain_result import Explanation
@@ -64,19 +71,12 @@ def analyze(
     plot: str | None,
     as_json: bool,
 ) -> None:
-    """Compute interfaces and say whether every deadline of SYSTEM holds.
-
-    The exit code is 0 only for a proof: 1 means not schedulable, or that no test covers the
+    """The exit code is 0 only for a proof: 1 means not schedulable, or that no test covers the
     system ("unknown", with the reason).
     """
-    from hyperperiod.cli.progress import status
-    from hyperperiod.cli.systems import about, read_system
-    from hyperperiod.model.result_object import json_text
-
     if plot is not None and explain is None:
         raise click.UsageError("found --plot alone; allowed: with --explain NAME, which it draws")
     system = read_system(system_file, policy)
-    from hyperperiod.analysis import analyze as analyze_system
 
     with about(system_file), status(f"{system.name}: analyzing"):
         result = analyze_system(
@@ -101,9 +101,7 @@ def analyze(
 
 
 def _plot(plot: str, found: Explanation, system_file: str) -> None:
-    from hyperperiod.model.load import shown_name
     from hyperperiod.report import explain_page, explain_picture
-    from hyperperiod.whole_file import whole_file
 
     write = explain_page if plot.lower().endswith(".html") else explain_picture
     with whole_file(plot, "--plot") as path:
@@ -145,8 +143,6 @@ def _show(result: AnalysisResult, policies: str, *, tests: bool) -> None:
             text = budget_text(spare.period_ns, spare.budget_ns)
         screen.line(f"spare: {text}")
     if result.schedulable and result.without_room:
-        from hyperperiod.model.errors import some_names
-
         names = some_names(result.without_room)
         screen.line(f"no room for overheads, any of which costs a period: {names}")
     if result.schedulable is not True:

@@ -6,14 +6,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hyperperiod.cli.group import EXIT_INTERRUPTED
-
-if TYPE_CHECKING:
-    from hyperperiod.hosts.build_job import BuildJob
+from hyperperiod.cli.progress import bar
+from hyperperiod.hosts.build_job import BuildError, BuildJob
+from hyperperiod.model.errors import InputError
+from hyperperiod.model.result_object import json_text
+from hyperperiod.resources import BUILD_VARIABLE, build_folder
 
 folder_type = click.Path(path_type=Path, resolve_path=True)
 into_option = click.option(
@@ -36,11 +37,6 @@ def build_and_tell(
 
     Ends with the exit code that a BuildError asks for; after Ctrl-C what was built so far stays.
     """
-    from hyperperiod.cli.progress import bar
-    from hyperperiod.hosts.build_job import BuildError, BuildJob
-    from hyperperiod.model.result_object import json_text
-    from hyperperiod.resources import BUILD_VARIABLE, build_folder
-
     if folder is not None:
         _require_folder(folder)
     job = BuildJob(folder or build_folder(), own_source, bar)
@@ -63,8 +59,6 @@ def build_and_tell(
 
 def _require_folder(folder: Path) -> None:
     """InputError for what can be no folder to build into, before anything is fetched or made."""
-    from hyperperiod.model.errors import InputError
-
     near = next(one for one in (folder, *folder.parents) if os.access(one, os.F_OK))
     if not near.is_dir():
         found = f"the file {near}"

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from hyperperiod.analysis import resolve
 from hyperperiod.cli import complete
+from hyperperiod.cli.execute import MACHINES, on_linux, run_on, terminated_as_interrupted
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     fail_on_option,
@@ -23,12 +25,21 @@ from hyperperiod.cli.options import (
     seed_option,
     wide_option,
 )
+from hyperperiod.cli.progress import reading_bar
+from hyperperiod.cli.screen import Screen
+from hyperperiod.cli.systems import about, read_system, require_host_levels
+from hyperperiod.cli.tables.compare import comparison_tables
+from hyperperiod.cli.tables.run import misses_text
+from hyperperiod.hosts.guard import parse_guard, require_same_tasks, tripped
+from hyperperiod.hosts.result import ComparisonResult, RunResult, series_names
+from hyperperiod.model import InputError, Policy, System, fitting_policies, with_policy
+from hyperperiod.model.result_kinds import load_json, read_result
+from hyperperiod.model.result_object import json_text
+from hyperperiod.whole_file import require_different, whole_file
 
 if TYPE_CHECKING:
     from hyperperiod.for_host import ForHost
     from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
-    from hyperperiod.hosts.result import ComparisonResult, RunResult
-    from hyperperiod.model import Policy, System
 
 
 @click.command()
@@ -76,20 +87,13 @@ def compare(
     report_file: str | None,
     as_json: bool,
 ) -> None:
-    """Run SYSTEM under several policies, or on several hosts, side by side.
-
-    Interfaces are computed once, under the system's own policy, so that only the policy or
+    """Interfaces are computed once, under the system's own policy, so that only the policy or
     the host differs; releases and execution times are the same for all. The exit code is 1 when
     a deadline is missed in any of them.
 
     Or put side by side what `simulate --json` and `run --json` have written, of the same tasks. A
     SYSTEM after them is run as the first of them was: same host, horizon and seed.
     """
-    from hyperperiod.cli.execute import on_linux
-    from hyperperiod.hosts.guard import parse_guard, tripped
-    from hyperperiod.hosts.result import ComparisonResult, series_names
-    from hyperperiod.model.result_object import json_text
-
     sentences: tuple[str, ...] = ()
     guards = [parse_guard(condition) for condition in conditions]
     kept = [file for file in files if file.endswith(".json")]
@@ -142,8 +146,6 @@ def _refuse_with_files(ctx: click.Context, report_file: str | None) -> None:
 
 def _kept(files: list[str]) -> list[RunResult]:
     """The results in files, all of the same tasks; of a system the result of a run as the first."""
-    from hyperperiod.hosts.guard import require_same_tasks
-
     results = [_kept_run(file) for file in files if file.endswith(".json")]
     results += [_ran_as(results[0], file) for file in files[len(results) :]]
     require_same_tasks(results, files)
@@ -155,9 +157,6 @@ def _kept_run(file: str) -> RunResult:
 
     Such an object has nearly every key wrong: what it is says more than a list of them.
     """
-    from hyperperiod.hosts.result import RunResult
-    from hyperperiod.model import InputError
-    from hyperperiod.model.result_kinds import load_json, read_result
     from hyperperiod.results import RESULTS, printed_by
 
     values = load_json(file)
@@ -170,9 +169,6 @@ def _kept_run(file: str) -> RunResult:
 
 def _ran_as(first: RunResult, system_file: str) -> RunResult:
     """The result of the system under its own policy, on the host, horizon and seed of another."""
-    from hyperperiod.cli.execute import run_on
-    from hyperperiod.cli.systems import about, read_system, require_host_levels
-
     system = read_system(system_file, None)
     require_host_levels(system, system_file)
     seed = 1 if first.seed is None else first.seed
@@ -189,10 +185,6 @@ def _ran(
     report_file: str | None,
     machine: LinuxOptions | None,
 ) -> tuple[list[RunResult], tuple[str, ...]]:
-    from hyperperiod.cli.execute import MACHINES
-    from hyperperiod.cli.systems import about
-    from hyperperiod.whole_file import require_different, whole_file
-
     machines = [host for host in hosts or () if host in MACHINES]
     systems, ready = _systems(system_file, policies, machines, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})
@@ -207,12 +199,8 @@ def _systems(
 
     All hosts get the interfaces that are computed with the overheads of the first machine.
     """
-    from hyperperiod.cli.systems import about, read_system, require_host_levels
-    from hyperperiod.model import fitting_policies, with_policy
-
     system, ready = read_system(system_file, None), None
     require_host_levels(system, system_file)
-    from hyperperiod.analysis import resolve
 
     with about(system_file):
         if machines:
@@ -242,8 +230,6 @@ def _results(
 
     With them what lies between hosts, in sentences.
     """
-    from hyperperiod.cli.execute import run_on, terminated_as_interrupted
-
     results: list[RunResult] = []
     with (
         terminated_as_interrupted(),
@@ -263,7 +249,6 @@ def _results(
 
             sentences = difference_sentences(results, ready)
         if report_path is not None:
-            from hyperperiod.cli.progress import reading_bar
             from hyperperiod.report import compare_report
 
             with reading_bar(f"comparison of {systems[0].name}") as progress:
@@ -272,10 +257,6 @@ def _results(
 
 
 def _show(found: ComparisonResult, names: list[str], *, kept: bool) -> None:
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.cli.tables.compare import comparison_tables
-    from hyperperiod.cli.tables.run import misses_text
-
     screen, results = Screen(), found.results
     several = kept or len({result.host for result in results}) > 1
     for name, result in zip(names, results, strict=True):

@@ -13,6 +13,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from hyperperiod.hosts import HOSTS
+from hyperperiod.model import PRESETS, InputError, load_system
+from hyperperiod.model.load import STDIN
 
 
 def files(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -44,9 +46,6 @@ def several_hosts(_ctx: click.Context, _param: click.Parameter, begun: str) -> l
 
 def explained(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The domains and tasks of the system that the command line names, if it can be read."""
-    from hyperperiod.model import InputError, load_system
-    from hyperperiod.model.load import STDIN
-
     # Behind an option without its value click has not yet given the arguments their names.
     words = (word for word in ctx.args if not word.startswith("-"))
     file = ctx.params.get("system_file") or next(words, STDIN)
@@ -86,8 +85,6 @@ def members(ctx: click.Context, _param: click.Parameter, begun: str) -> list[Com
 
 
 def _policies() -> list[str]:
-    from hyperperiod.model import PRESETS
-
     return list(PRESETS)
 
 

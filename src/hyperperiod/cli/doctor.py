@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
 
 import click
 
+from hyperperiod import measured
+from hyperperiod import measured as kept
 from hyperperiod.cli import complete
+from hyperperiod.cli.machine import examine
 from hyperperiod.cli.options import OneOf, json_option, read_name
-from hyperperiod.measured import BENCHMARKS, HOSTS, LINUX, LINUX_KERNEL, XEN
-
-if TYPE_CHECKING:
-    from hyperperiod.measured import Section
+from hyperperiod.cli.progress import bar
+from hyperperiod.cli.screen import Screen
+from hyperperiod.cli.styled import GOOD, OPEN, Styled
+from hyperperiod.measured import BENCHMARKS, HOSTS, LINUX, LINUX_KERNEL, XEN, Section
+from hyperperiod.model.result_object import json_text
+from hyperperiod.whole_file import whole_file
 
 
 @click.command()
@@ -39,9 +44,7 @@ if TYPE_CHECKING:
 )
 @json_option
 def doctor(host: str | None, output: str | None, keep: bool, as_json: bool) -> None:
-    """Show what works here, what is missing, and how to install it.
-
-    The exit code is 0 whatever is missing: only building and the simulator are needed. With
+    """The exit code is 0 whatever is missing: only building and the simulator are needed. With
     --measure a host is booted and measured instead, or a benchmark runs; where the machine lacks
     what that takes, the exit code is 3.
     """
@@ -62,10 +65,6 @@ def doctor(host: str | None, output: str | None, keep: bool, as_json: bool) -> N
 
 
 def _run_benchmark(name: str, keep: bool, as_json: bool) -> None:
-    from hyperperiod import measured
-    from hyperperiod.cli.progress import bar
-    from hyperperiod.model.result_object import json_text
-
     with bar(f"measuring: {name}", 1):
         section = _measure_linux() if name == LINUX else measured.benchmark(name)
     if keep:
@@ -83,11 +82,7 @@ def _measure_linux() -> Section:
 
 
 def _measure_kernel(output: str | None, keep: bool, as_json: bool) -> None:
-    from hyperperiod import measured as kept
-    from hyperperiod.cli.progress import bar
     from hyperperiod.hosts.linux.measure import measure
-    from hyperperiod.model.result_object import json_text
-    from hyperperiod.whole_file import whole_file
 
     with whole_file(output, "--write") as path:
         with bar("measuring Linux", 1):
@@ -103,12 +98,8 @@ def _measure_kernel(output: str | None, keep: bool, as_json: bool) -> None:
 
 
 def _measure_xen(output: str | None, keep: bool, as_json: bool) -> None:
-    from hyperperiod import measured as kept
     from hyperperiod.analysis.overheads import event_cost_ns
-    from hyperperiod.cli.progress import bar
     from hyperperiod.hosts.xen.measure import MACHINES, measure
-    from hyperperiod.model.result_object import json_text
-    from hyperperiod.whole_file import whole_file
 
     with whole_file(output, "--write") as path:
         with bar("measuring Xen", MACHINES) as progress:
@@ -124,13 +115,6 @@ def _measure_xen(output: str | None, keep: bool, as_json: bool) -> None:
 
 
 def _examine(as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from hyperperiod.cli.machine import examine
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.cli.styled import GOOD, OPEN, Styled
-    from hyperperiod.model.result_object import json_text
-
     findings = examine()
     if as_json:
         click.echo(json_text({"findings": [asdict(finding) for finding in findings]}))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,11 @@ import click
 
 from hyperperiod.cli import complete
 from hyperperiod.cli.options import json_option
+from hyperperiod.cli.screen import Screen
+from hyperperiod.model.errors import InputError, did_you_mean
+from hyperperiod.model.result_object import json_text
+from hyperperiod.resources import example_files
+from hyperperiod.whole_file import unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,16 +32,7 @@ if TYPE_CHECKING:
 )
 @json_option
 def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
-    """List example systems and sweeps, or copy the one called NAME, to run and change.
-
-    A file that is there already is never overwritten.
-    """
-    from itertools import groupby
-
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.model.result_object import json_text
-    from hyperperiod.resources import example_files
-
+    """A file that is there already is never overwritten."""
     kinds = example_files()
     if name is not None:
         files = {stem: path for found in kinds.values() for stem, path in found.items()}
@@ -73,9 +70,6 @@ def _first_line(path: Path) -> str:
 
 def _copy(files: Mapping[str, Path], name: str, folder: Path) -> Path:
     """Copies an example into a folder; InputError for an unknown name and for a file in the way."""
-    from hyperperiod.model.errors import InputError, did_you_mean
-    from hyperperiod.whole_file import unwritable
-
     if name not in files:
         allowed = "a name that `hyperperiod examples` lists" + did_you_mean(name, files)
         raise InputError("", None, "NAME", repr(name), allowed)

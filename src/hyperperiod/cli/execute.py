@@ -11,23 +11,27 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from hyperperiod import runs
+from hyperperiod.analysis import Analysis
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
 from hyperperiod.cli.options import refuse_host_costs
 from hyperperiod.cli.progress import Progress, bar, reading_bar
 from hyperperiod.cli.systems import about, read_system, require_host_levels
-from hyperperiod.model import Policy, System, format_time
+from hyperperiod.model import MissingError, Policy, System, format_time
 from hyperperiod.model.result_object import json_text
+from hyperperiod.runs import simulate
 from hyperperiod.whole_file import require_different, unwritable, whole_file
 
 if TYPE_CHECKING:
     from fractions import Fraction
     from pathlib import Path
 
-    from hyperperiod.analysis import Analysis
     from hyperperiod.for_host import ForHost, HostCostOptions
     from hyperperiod.hosts.guard import Guard
     from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
@@ -77,8 +81,6 @@ def execute(order: RunOrder) -> int:
         whole_file(order.report_file, "--report") as report_path,
         _trace_for_report(trace_path, report_path) as recorded,
     ):
-        from hyperperiod.analysis import Analysis
-
         ready = _for_machine(system, order)
         system = ready.system if ready else system
         analysis = Analysis(system)
@@ -181,7 +183,6 @@ def run_on(
             return _run_on_machine(
                 host, system, horizon_ns, seed, trace_path, progress, analysis, linux, counted
             )
-        from hyperperiod.runs import simulate
 
         return simulate(
             system,
@@ -266,11 +267,6 @@ def _run_on_machine(
 
 def _runner(host: str, folder: Path, linux: LinuxOptions | None) -> Callable[..., RunResult]:
     """What runs a system on a host whose console's log is left in `folder`."""
-    from dataclasses import replace
-    from functools import partial
-
-    from hyperperiod import runs
-
     if host == "xen":
         from hyperperiod.hosts.xen.plan import RunOptions
 
@@ -341,7 +337,6 @@ def _write_report(
 def _why_not_exact(host: str) -> str:
     """What to say of times that are those of a busy host, and what would make them exact."""
     from hyperperiod.hosts.xen.images import lockstep
-    from hyperperiod.model import MissingError
 
     text = "times are those of this machine, which has other things to do"
     if host != "xen":

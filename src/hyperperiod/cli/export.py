@@ -23,11 +23,15 @@ from hyperperiod.cli.options import (
     seed_option,
     system_argument,
 )
+from hyperperiod.cli.systems import about, read_system
+from hyperperiod.export import FOR_ANALYSIS, Board, export_dom0less, export_xl, write_folder
+from hyperperiod.export.xl import US
+from hyperperiod.for_host import HostCostOptions, for_host
+from hyperperiod.model.result_object import json_text
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from hyperperiod.for_host import HostCostOptions
     from hyperperiod.model import Policy
 
 TARGETS = ("xen-dom0less", "xen-xl", "carts", "carts-result", "csv", "toml")
@@ -111,9 +115,7 @@ def export(
     grid_ns: int | None,
     as_json: bool,
 ) -> None:
-    """Write SYSTEM for a host of yours, or for another tool.
-
-    xen-dom0less: device tree, boot line and images for a board that boots Xen without a
+    """xen-dom0less: device tree, boot line and images for a board that boots Xen without a
     toolstack. xen-xl: a file for each domain and the commands that start them. carts: input of
     the CARTS tool; carts-result: what is found, in the form of its output. csv: a table of the
     tasks. toml: the system itself. Interfaces that the file leaves open are computed, for Xen with
@@ -121,18 +123,6 @@ def export(
     with them. An earlier export in DIR is replaced; a folder with anything else in it is left
     alone.
     """
-    from hyperperiod.cli.systems import about, read_system
-    from hyperperiod.export import (
-        FOR_ANALYSIS,
-        Board,
-        export_dom0less,
-        export_xl,
-        write_folder,
-    )
-    from hyperperiod.export.xl import US
-    from hyperperiod.for_host import for_host
-    from hyperperiod.model.result_object import json_text
-
     system, ready = read_system(system_file, policy), None
     costs: HostCostOptions = {"overheads": overheads, "margin": margin, "grid_ns": grid_ns}
     if target in FOR_ANALYSIS:

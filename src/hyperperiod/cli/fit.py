@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hyperperiod.analysis.fit.answer import Fitted, LoopRule, Options, Progress
+from hyperperiod.analysis.fit.fit import fit as fit_system
+from hyperperiod.analysis.fit.result import result_of
+from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
@@ -22,11 +26,17 @@ from hyperperiod.cli.options import (
     system_argument,
     wide_option,
 )
+from hyperperiod.cli.progress import status
+from hyperperiod.cli.screen import Screen
+from hyperperiod.cli.systems import about, read_system
+from hyperperiod.cli.table import Table
+from hyperperiod.cli.tables.fit import fit_lines
+from hyperperiod.model import Policy, System, to_toml
+from hyperperiod.model.result_object import json_text
+from hyperperiod.whole_file import require_different, require_writable, whole_file
 
 if TYPE_CHECKING:
-    from hyperperiod.analysis.fit.answer import Fitted, Progress
     from hyperperiod.analysis.fit.fit_result import FitResult
-    from hyperperiod.model import Policy, System
 
 
 def _read_range(
@@ -119,25 +129,14 @@ def fit(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Choose interfaces, pcpus and priorities for SYSTEM.
-
-    What the file gives stays: interfaces, interface periods, pins, priorities. The rest is chosen
-    for the least bandwidth in all, or the least scheduler overhead, and proved by the tests of
-    `analyze`. Files for this command may leave every pcpu out. Ctrl-C ends the search early and
+    """What the file gives stays: interfaces, interface periods, pins, priorities. The rest is
+    chosen for the least bandwidth in all, or the least scheduler overhead, and proved by the tests
+    of `analyze`. Files for this command may leave every pcpu out. Ctrl-C ends the search early and
     leaves the best found so far.
 
     For flows through a driver domain and back under sedf, sedf-prime or psedf: slices, periods and
     priorities from deadlines and execution times.
     """
-    from hyperperiod.analysis.fit.answer import LoopRule, Options
-    from hyperperiod.analysis.fit.fit import fit as fit_system
-    from hyperperiod.analysis.fit.result import result_of
-    from hyperperiod.analysis.fit.scoring import Least
-    from hyperperiod.cli.progress import status
-    from hyperperiod.cli.systems import about, read_system
-    from hyperperiod.model.result_object import json_text
-    from hyperperiod.whole_file import require_different, require_writable, whole_file
-
     if within is not None and least == "bandwidth":
         raise click.UsageError("found --within alone; allowed: with --least overhead")
     chosen = Options(
@@ -174,9 +173,6 @@ def fit(
 
 def _text(fitted: Fitted, system: System) -> str:
     """The fitted system as a file, with a line that says where it comes from."""
-    from hyperperiod.analysis.fit.answer import LoopRule
-    from hyperperiod.model import to_toml
-
     how = f"least {fitted.options.least}"
     if fitted.options.rule is LoopRule.PAPER:
         how = "by the paper's inequalities"
@@ -187,10 +183,6 @@ def _text(fitted: Fitted, system: System) -> str:
 
 
 def _show(result: FitResult, out_file: str | None) -> None:
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.cli.table import Table
-    from hyperperiod.cli.tables.fit import fit_lines
-
     screen = Screen()
     for line in fit_lines(result):
         if isinstance(line, Table):

@@ -82,7 +82,10 @@ def _prints_json(group: click.Group, words: Sequence[str]) -> bool:
     for word in words if "--json" in words else ():
         if not isinstance(command, click.Group):
             break
-        command = command.get_command(click.Context(command), word) or command
+        try:
+            command = command.get_command(click.Context(command), word) or command
+        except ImportError:
+            return True  # what the command lacks is said when it is run
     return command is not None and any(one.name == "as_json" for one in command.params)
 
 
@@ -152,7 +155,7 @@ def _unwritten(error: OSError) -> str:
 
 def _report(error: Exception, *, as_json: bool) -> int:
     """Say what happened on standard error, and with `--json` on standard output; the exit code."""
-    # Imported here: this is the only path on which a mere `--help` would need them.
+    # Imported here: this is the only path on which the help of the program would need them.
     from hyperperiod.model.errors import FailedError, InputError, MissingError
 
     if isinstance(error, click.exceptions.NoArgsIsHelpError):

@@ -19,10 +19,18 @@ from hyperperiod.cli.options import (
     seed_option,
     wide_option,
 )
+from hyperperiod.cli.progress import bar
+from hyperperiod.cli.screen import Screen
+from hyperperiod.cli.styled import OPEN, Styled
+from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
+from hyperperiod.cli.tables.figures import latency_table
+from hyperperiod.experiments.latency import load_scenarios
+from hyperperiod.experiments.latency.lab import Plan, Results, measure, rows_of
 from hyperperiod.hosts import STUDIED
+from hyperperiod.model.result_object import json_text
+from hyperperiod.whole_file import whole_file
 
 if TYPE_CHECKING:
-    from hyperperiod.experiments.latency.lab import Plan, Results
     from hyperperiod.model import Policy
 
 SCENARIOS = ("affinity", "contention-1", "contention-2", "interrupt")
@@ -96,17 +104,11 @@ def latency(
     report_file: str | None,
     as_json: bool,
 ) -> None:
-    """Measure what a VM notices of its scheduler, as the RT-Xen evaluation did.
-
-    A busy loop inside a VM is timed again and again: what it takes too long was stolen by
+    """A busy loop inside a VM is timed again and again: what it takes too long was stolen by
     others. Shown are the share of tests that suffered from clock ticks only, the longest loop,
     how many times as long a test took, and how long interrupts waited, beside the figures that
     the paper prints. The exit code is 1 when a claim does not hold.
     """
-    from hyperperiod.experiments.latency import Plan, load_scenarios
-    from hyperperiod.model.result_object import json_text
-    from hyperperiod.whole_file import whole_file
-
     chosen = SCENARIOS if scenario == "all" else (scenario,)
     plan = Plan(host, load_scenarios(chosen), policies, quirks, runs, longest_ns, seed)
     with whole_file(report_file, "--report") as report_path:
@@ -126,19 +128,11 @@ def latency(
 
 
 def _measure(plan: Plan) -> Results:
-    from hyperperiod.cli.progress import bar
-    from hyperperiod.experiments.latency.lab import measure, rows_of
-
     with bar(f"latency on {plan.host}", rows_of(plan)) as progress:
         return measure(plan, progress)
 
 
 def _show(plan: Plan, results: Results) -> None:
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.cli.styled import OPEN, Styled
-    from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
-    from hyperperiod.cli.tables.figures import latency_table
-
     screen = Screen()
     if results.interrupted:
         screen.line(Styled("interrupted: the rows are those measured up to there", OPEN))

@@ -22,10 +22,21 @@ from hyperperiod.cli.options import (
     system_argument,
     wide_option,
 )
+from hyperperiod.cli.screen import Screen
+from hyperperiod.cli.systems import about, read_system, require_host_levels
+from hyperperiod.cli.tables.linux import servers_table, summary
+from hyperperiod.hosts.linux import live
+from hyperperiod.hosts.linux.client import Client
+from hyperperiod.hosts.linux.live import policy_words
+from hyperperiod.hosts.linux.members import requests
+from hyperperiod.libraries import require
+from hyperperiod.model import Policy, vcpus_of
+from hyperperiod.model.errors import InputError
+from hyperperiod.model.result_object import json_text
+from hyperperiod.model.units import NS_PER_UNIT
 
 if TYPE_CHECKING:
     from hyperperiod.hosts.build_job import BuildJob
-    from hyperperiod.model import Policy
 
 SOCKET = "/run/hyperperiod/control"
 METRICS_PORT = 9746
@@ -53,9 +64,7 @@ members_argument = click.argument(
 
 @click.group()
 def linux() -> None:
-    """Give threads, containers and VMs of this Linux machine servers.
-
-    The kernel needs sched_ext (Linux 6.12 or later), and hyperperiodd has to run. For `run --on
+    """The kernel needs sched_ext (Linux 6.12 or later), and hyperperiodd has to run. For `run --on
     linux`, which has a daemon of its own, only `build` is needed.
     """
 
@@ -118,12 +127,6 @@ def start(
     Tasks are not started: attach the threads that do the work.
     """
     from hyperperiod.analysis import Analysis
-    from hyperperiod.cli.systems import about, read_system, require_host_levels
-    from hyperperiod.hosts.linux import live
-    from hyperperiod.hosts.linux.client import Client
-    from hyperperiod.hosts.linux.members import requests
-    from hyperperiod.model import vcpus_of
-    from hyperperiod.model.result_object import json_text
     from hyperperiod.runs import complete
 
     system = read_system(system_file, policy)
@@ -161,10 +164,6 @@ def stop(socket_path: Path) -> None:
 @json_option
 def status(socket_path: Path, as_json: bool) -> None:
     """Show servers: what they are promised, what they have had, and who belongs to them."""
-    from hyperperiod.hosts.linux import live
-    from hyperperiod.hosts.linux.client import Client
-    from hyperperiod.model.result_object import json_text
-
     with Client(socket_path) as daemon:
         found = daemon.status()
     if as_json:
@@ -196,9 +195,6 @@ def attach(server: str, members: tuple[str, ...], key: int | None, socket_path: 
     vm:NAME         the vcpus of a VM of QEMU or libvirt; vcpu i goes to SERVER.i if there is one
     emulator:NAME   all other threads of that VM
     """
-    from hyperperiod.hosts.linux.client import Client
-    from hyperperiod.hosts.linux.members import requests
-
     ending = "" if key is None else f" key={key}"
     with Client(socket_path) as daemon:
         names = [each["name"] for each in daemon.status().get("servers", [])]
@@ -214,9 +210,6 @@ def attach(server: str, members: tuple[str, ...], key: int | None, socket_path: 
 @socket_option
 def detach(server: str, members: tuple[str, ...], socket_path: Path) -> None:
     """Let threads not belong to SERVER any more; KIND:WHAT is as for `attach`."""
-    from hyperperiod.hosts.linux.client import Client
-    from hyperperiod.hosts.linux.members import requests
-
     with Client(socket_path) as daemon:
         names = [each["name"] for each in daemon.status().get("servers", [])]
         asked = [one for member in members for one in requests(server, member, names)]
@@ -237,7 +230,6 @@ def exec_command(
 
     Its exit code is that of COMMAND. What COMMAND leaves running stays in SERVER.
     """
-    from hyperperiod.hosts.linux.client import Client
     from hyperperiod.hosts.linux.launch import launch
 
     with Client(socket_path) as daemon:
@@ -284,8 +276,6 @@ def set_server(
 @socket_option
 def swap(policy: Policy, socket_path: Path) -> None:
     """Let POLICY be in force from now on; servers and their budgets stay."""
-    from hyperperiod.hosts.linux.live import policy_words
-
     _ask(socket_path, f"swap name={policy_words(policy)}", f"policy: {policy}")
 
 
@@ -305,10 +295,6 @@ def swap(policy: Policy, socket_path: Path) -> None:
 @socket_option
 def top(every_ns: int, looks: int | None, socket_path: Path) -> None:
     """Show live how servers use their budgets, who runs where, and what was stolen."""
-    from hyperperiod.hosts.linux.client import Client
-    from hyperperiod.libraries import require
-    from hyperperiod.model.units import NS_PER_UNIT
-
     every_s = every_ns / NS_PER_UNIT["s"]
     with Client(socket_path) as daemon:
         if looks is not None:
@@ -346,8 +332,6 @@ def metrics(port: int, socket_path: Path) -> None:
 
 def _ask(socket_path: Path, request: str, said: str) -> None:
     """Asks, says the daemon's warnings, and then what was done."""
-    from hyperperiod.hosts.linux.client import Client
-
     with Client(socket_path) as daemon:
         answer = daemon.ask(request)
     for warning in answer.get("warnings", []):
@@ -356,8 +340,6 @@ def _ask(socket_path: Path, request: str, said: str) -> None:
 
 
 def _server_and_member(text: str) -> tuple[str, str]:
-    from hyperperiod.model.errors import InputError
-
     server, separator, member = text.partition("=")
     if not separator:
         raise InputError("", None, "--attach", repr(text), "SERVER=KIND:WHAT")
@@ -366,9 +348,6 @@ def _server_and_member(text: str) -> tuple[str, str]:
 
 def _show(status: dict[str, Any]) -> None:
     """Prints a status for people."""
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.cli.tables.linux import servers_table, summary
-
     screen = Screen()
     screen.line(summary(status))
     if status.get("servers"):

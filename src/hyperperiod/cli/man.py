@@ -18,9 +18,7 @@ from hyperperiod.version import VERSION
 @click.command()
 @click.pass_context
 def man(ctx: click.Context) -> None:
-    """Print the manual page of all commands.
-
-    \b
+    """\b
     hyperperiod man | man -l -                 shows it
     hyperperiod man > DIR/man1/hyperperiod.1   puts it where `man` looks
     """

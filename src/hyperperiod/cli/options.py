@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any, TypeVar
 
 import click
 
 from hyperperiod.cli import complete
 from hyperperiod.hosts import HOSTS
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from hyperperiod.model import Policy
+from hyperperiod.model import InputError, Policy, parse_policy
+from hyperperiod.model.errors import did_you_mean
+from hyperperiod.model.units import TimeFormatError, parse_time
+from hyperperiod.whole_file import is_device
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -42,16 +44,12 @@ class OneOf(click.Choice[str]):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            from hyperperiod.model.errors import did_you_mean
-
             allowed = ", ".join(self.choices) + did_you_mean(str(value), self.choices)
             self.fail(f"found {value!r}; allowed: {allowed}", param, ctx)
 
 
 def read_time(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
     """A time with a unit, above zero, as whole nanoseconds."""
-    from hyperperiod.model.units import TimeFormatError, parse_time
-
     try:
         time_ns = parse_time(text)
     except TimeFormatError as error:
@@ -70,9 +68,6 @@ def read_share(_ctx: click.Context, _param: click.Parameter, text: str | None) -
     """Reads a percentage as a fraction; None where it was not given."""
     if text is None:
         return None
-    import re
-    from decimal import Decimal, InvalidOperation
-    from fractions import Fraction
 
     allowed = "a percentage from 0% to 1000%, such as 5%"
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?) ?%", text.strip())
@@ -89,8 +84,6 @@ def read_name(*endings: str) -> Callable[[click.Context, click.Parameter, str | 
     """A file whose name says what it is; devices (`/dev/stdout`) need no ending."""
 
     def read(_ctx: click.Context, _param: click.Parameter, text: str | None) -> str | None:
-        from hyperperiod.whole_file import is_device
-
         if text is None or text.lower().endswith(endings) or is_device(text):
             return text
         allowed = f"a name that ends in {' or '.join(endings)}"
@@ -131,8 +124,6 @@ def read_hosts(_ctx: click.Context, _param: click.Parameter, text: str | None) -
 
 
 def _policy(text: str) -> Policy:
-    from hyperperiod.model import InputError, parse_policy
-
     try:
         return parse_policy(text)
     except InputError as error:

@@ -18,7 +18,14 @@ from hyperperiod.cli.options import (
     seed_option,
     wide_option,
 )
+from hyperperiod.cli.progress import bar
+from hyperperiod.cli.screen import Screen
+from hyperperiod.cli.styled import OPEN, Styled
+from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
+from hyperperiod.cli.tables.figures import figure_table, printed_table
 from hyperperiod.hosts import HOSTS
+from hyperperiod.model.result_object import json_text
+from hyperperiod.whole_file import whole_file
 
 if TYPE_CHECKING:
     from hyperperiod.experiments.reproduce import Figure
@@ -135,20 +142,15 @@ def reproduce(
     plot_file: str | None,
     as_json: bool,
 ) -> None:
-    """Measure the figure NAME of a paper again, in the simulator or on another host.
-
-    `--list` has the names, and the hosts of each. The paper's claims are checked against our rows;
-    the exit code is 1 when one does not hold.
+    """`--list` has the names, and the hosts of each. The paper's claims are checked against our
+    rows; the exit code is 1 when one does not hold.
     """
     if as_list:
         _show_list(as_json=as_json)
         return
     if name is None:
         raise click.UsageError("found no NAME; allowed: one that --list has")
-    from hyperperiod.cli.progress import bar
     from hyperperiod.experiments.reproduce import Asked, load_experiment
-    from hyperperiod.model.result_object import json_text
-    from hyperperiod.whole_file import whole_file
 
     experiment, asked = load_experiment(name), Asked(seed, host, sets, horizon_ns, packets, plays)
     with whole_file(plot_file, "--plot") as plot_path:
@@ -167,10 +169,7 @@ def reproduce(
 
 
 def _show_list(*, as_json: bool) -> None:
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.cli.tables.figures import printed_table
     from hyperperiod.experiments.reproduce.printed import load_printed
-    from hyperperiod.model.result_object import json_text
 
     printed = load_printed()
     if as_json:
@@ -180,11 +179,6 @@ def _show_list(*, as_json: bool) -> None:
 
 
 def _show(figure: Figure) -> None:
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.cli.styled import OPEN, Styled
-    from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
-    from hyperperiod.cli.tables.figures import figure_table
-
     screen = Screen()
     if figure.interrupted:
         screen.line(Styled("interrupted: the rows are those measured up to there", OPEN))

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from hyperperiod.cli.execute import RunOrder, execute
 from hyperperiod.cli.options import (
     OneOf,
     host_cost_options,
@@ -25,14 +26,9 @@ from hyperperiod.hosts import HOSTS
 @run_options
 @click.pass_context
 def run(ctx: click.Context, /, host: str, **options: Any) -> None:
-    """Run SYSTEM on a host: the simulator, Xen or Linux.
-
-    On Xen one small guest per domain runs the tasks, in QEMU. On Linux a process per domain does,
-    and commands run as they are, on the kernel of this machine or, where that has no sched_ext, on
-    one in QEMU. Then
-    out/NAME-HOST/ keeps the console's log, the trace and the result. Ctrl-C ends the run early and
-    still gives valid results up to that instant.
+    """On Xen one small guest per domain runs the tasks, in QEMU. On Linux a process per domain
+    does, and commands run as they are, on the kernel of this machine or, where that has no
+    sched_ext, on one in QEMU. Then out/NAME-HOST/ keeps the console's log, the trace and the
+    result. Ctrl-C ends the run early and still gives valid results up to that instant.
     """
-    from hyperperiod.cli.execute import RunOrder, execute
-
     ctx.exit(execute(RunOrder(**options, host=host)))

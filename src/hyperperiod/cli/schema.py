@@ -13,9 +13,7 @@ from hyperperiod.cli.options import OneOf
 @click.command()
 @click.argument("what", type=OneOf(("systems", "results")), default="systems")
 def schema(what: str) -> None:
-    """Print the JSON Schema of system files, or of results.
-
-    Results are what analyze, simulate, run, compare, fit, latency, reproduce, trace check and
+    """Results are what analyze, simulate, run, compare, fit, latency, reproduce, trace check and
     trace diff print with --json.
     """
     if what == "results":

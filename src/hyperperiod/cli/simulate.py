@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from hyperperiod.cli.execute import RunOrder, execute
 from hyperperiod.cli.options import run_options, system_argument
 
 
@@ -15,10 +16,5 @@ from hyperperiod.cli.options import run_options, system_argument
 @run_options
 @click.pass_context
 def simulate(ctx: click.Context, /, **options: Any) -> None:
-    """Run SYSTEM in the simulator.
-
-    Ctrl-C ends the run early and still gives valid results up to that instant.
-    """
-    from hyperperiod.cli.execute import RunOrder, execute
-
+    """Ctrl-C ends the run early and still gives valid results up to that instant."""
     ctx.exit(execute(RunOrder(**options)))

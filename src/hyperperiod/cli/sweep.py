@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,10 +11,15 @@ import click
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import Whole, json_option, wide_option
+from hyperperiod.cli.progress import bar
+from hyperperiod.cli.screen import Screen
+from hyperperiod.cli.styled import BAD, OPEN, Styled
+from hyperperiod.cli.tables.sweep import acceptance_table, weighted_table
+from hyperperiod.experiments.sweep.experiment import load_sweep
+from hyperperiod.libraries import require
+from hyperperiod.model.result_object import json_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hyperperiod.experiments.sweep.result import SweepResult
 
 
@@ -51,21 +57,12 @@ def sweep(
     scheduler: str | None,
     as_json: bool,
 ) -> None:
-    """Draw systems at every point of a grid and judge them all.
-
-    EXPERIMENT is a TOML file: what is drawn, what is varied, and who judges. Results are Parquet
+    """EXPERIMENT is a TOML file: what is drawn, what is varied, and who judges. Results are Parquet
     files in a folder. All cores of this machine work on them, or the workers of a Dask cluster. The
     same command goes on where an earlier one was ended, whatever ended it.
 
     The exit code is 1 when a system that the analysis accepts misses a deadline in the simulator.
     """
-    from pathlib import Path
-
-    from hyperperiod.cli.progress import bar
-    from hyperperiod.experiments.sweep.experiment import load_sweep
-    from hyperperiod.libraries import require
-    from hyperperiod.model.result_object import json_text
-
     if workers is not None and scheduler is not None:
         raise click.UsageError("found --workers and --scheduler; allowed: one of them")
     require("pyarrow", "sweep", "a sweep")
@@ -93,10 +90,6 @@ def sweep(
 
 
 def _show(result: SweepResult, page: Path | None) -> None:
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.cli.styled import BAD, OPEN, Styled
-    from hyperperiod.cli.tables.sweep import acceptance_table, weighted_table
-
     screen = Screen()
     if result.interrupted:
         done = f"interrupted after {result.done:,} of {result.parts:,} parts"

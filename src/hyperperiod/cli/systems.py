@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import replace
 
 from hyperperiod.model import InputError, Policy, System, load_system, with_policy
 from hyperperiod.model.load import shown_name
@@ -45,7 +44,7 @@ def about(system_file: str) -> Iterator[None]:
         problems = [
             problem
             if problem.file or problem.key.startswith("--")
-            else replace(problem, file=shown_name(system_file))
+            else problem.replace(file=shown_name(system_file))
             for problem in error.problems
         ]
         raise InputError.of(problems) from None

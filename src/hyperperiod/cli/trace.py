@@ -4,20 +4,51 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hyperperiod.cli import complete
-from hyperperiod.cli.options import json_option, read_maybe, read_name, read_time, wide_option
+from hyperperiod.cli.options import (
+    Command,
+    json_option,
+    read_maybe,
+    read_name,
+    read_time,
+    wide_option,
+)
+from hyperperiod.cli.progress import bar, status
+from hyperperiod.cli.screen import Screen
+from hyperperiod.cli.tables.trace import check_table, list_table, write_csv
+from hyperperiod.model import InputError
+from hyperperiod.model.load import require_file
+from hyperperiod.model.result_object import json_text
+from hyperperiod.model.units import format_time
+from hyperperiod.trace.check import check_file
+from hyperperiod.trace.compare import compare
+from hyperperiod.trace.convert import WRITERS, writer_for
+from hyperperiod.trace.format import end_ns, is_interrupted, read
+from hyperperiod.trace.intervals import Interval
+from hyperperiod.trace.intervals import intervals as all_intervals
+from hyperperiod.trace.items import FlowItem
+from hyperperiod.trace.items import items as all_items
+from hyperperiod.trace.jobs import Job
+from hyperperiod.trace.jobs import jobs as all_jobs
+from hyperperiod.trace.properties import WORK
+from hyperperiod.whole_file import require_different, whole_file
 
 trace_argument = click.argument("trace_file", metavar="FILE", shell_complete=complete.files)
-csv_option = click.option(
-    "as_csv", "--csv", is_flag=True, help="CSV instead of a table, with times in nanoseconds."
-)
-ns_option = click.option("in_ns", "--ns", is_flag=True, help="Times in nanoseconds.")
+
+
+def list_options(command: Command) -> Command:
+    """Adds the trace to read and the options of every command that lists something of it."""
+    csv_option = click.option(
+        "as_csv", "--csv", is_flag=True, help="CSV instead of a table, with times in nanoseconds."
+    )
+    ns_option = click.option("in_ns", "--ns", is_flag=True, help="Times in nanoseconds.")
+    return trace_argument(csv_option(ns_option(wide_option(command))))
 
 
 def _read_instant(ctx: click.Context, param: click.Parameter, text: str) -> int:
@@ -26,8 +57,7 @@ def _read_instant(ctx: click.Context, param: click.Parameter, text: str) -> int:
 
 
 @click.group()
-def trace() -> None:
-    """Read traces: convert them, list intervals or jobs, check properties, compare two."""
+def trace() -> None: ...
 
 
 @trace.command()
@@ -38,11 +68,6 @@ def convert(trace_file: str, output: str) -> None:
 
     .pftrace is for Perfetto (ui.perfetto.dev), .csv and .parquet are tables of all events.
     """
-    from hyperperiod.cli.progress import bar
-    from hyperperiod.model import InputError
-    from hyperperiod.trace.convert import WRITERS, writer_for
-    from hyperperiod.whole_file import require_different, whole_file
-
     suffix = Path(output).suffix.lower()
     if suffix not in WRITERS:
         allowed = f"a name that ends in {' or '.join(WRITERS)}"
@@ -75,7 +100,6 @@ def convert(trace_file: str, output: str) -> None:
 def draw(trace_file: str, from_ns: int, to_ns: int | None, picture: str) -> None:
     """Draw who ran and who paid between two instants as a picture."""
     from hyperperiod.report.schedule import schedule_svg
-    from hyperperiod.whole_file import require_different, whole_file
 
     require_different({"FILE": trace_file, "--out": picture})
     header, records = _read(trace_file)
@@ -85,56 +109,24 @@ def draw(trace_file: str, from_ns: int, to_ns: int | None, picture: str) -> None
 
 
 @trace.command()
-@trace_argument
-@csv_option
-@ns_option
-@wide_option
+@list_options
 def intervals(trace_file: str, as_csv: bool, in_ns: bool) -> None:
     """The schedule itself: who ran on which pcpu from when to when, and who paid."""
-    from hyperperiod.trace.intervals import Interval, write_intervals_csv
-    from hyperperiod.trace.intervals import intervals as all_intervals
-
-    header, records = _read(trace_file)
-    if as_csv:
-        write_intervals_csv(header, records, sys.stdout)
-    else:
-        _print_rows(Interval._fields, all_intervals(header, records), in_ns=in_ns)
+    _print_list(Interval, all_intervals(*_read(trace_file)), as_csv=as_csv, in_ns=in_ns)
 
 
 @trace.command()
-@trace_argument
-@csv_option
-@ns_option
-@wide_option
+@list_options
 def items(trace_file: str, as_csv: bool, in_ns: bool) -> None:
     """Every item of a flow: when it came and left, its deadline, and whether it was dropped."""
-    from dataclasses import astuple
-
-    from hyperperiod.trace.items import COLUMNS, write_items_csv
-    from hyperperiod.trace.items import items as all_items
-
-    header, records = _read(trace_file)
-    if as_csv:
-        write_items_csv(header, records, sys.stdout)
-    else:
-        _print_rows(COLUMNS, map(astuple, all_items(header, records)), in_ns=in_ns)
+    _print_list(FlowItem, all_items(*_read(trace_file)), as_csv=as_csv, in_ns=in_ns)
 
 
 @trace.command()
-@trace_argument
-@csv_option
-@ns_option
-@wide_option
+@list_options
 def jobs(trace_file: str, as_csv: bool, in_ns: bool) -> None:
     """Every job: release, start, finish and deadline."""
-    from hyperperiod.trace.jobs import COLUMNS, row_of, write_jobs_csv
-    from hyperperiod.trace.jobs import jobs as all_jobs
-
-    header, records = _read(trace_file)
-    if as_csv:
-        write_jobs_csv(header, records, sys.stdout)
-    else:
-        _print_rows(COLUMNS, map(row_of, all_jobs(header, records)), in_ns=in_ns)
+    _print_list(Job, all_jobs(*_read(trace_file)), as_csv=as_csv, in_ns=in_ns)
 
 
 @trace.command()
@@ -144,13 +136,6 @@ def jobs(trace_file: str, as_csv: bool, in_ns: bool) -> None:
 @click.pass_context
 def check(ctx: click.Context, trace_file: str, as_json: bool) -> None:
     """Check every property that a schedule must have; exit code 1 if one fails."""
-    from hyperperiod.cli.progress import bar
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.cli.tables.trace import check_table
-    from hyperperiod.model.result_object import json_text
-    from hyperperiod.trace.check import check_file
-    from hyperperiod.trace.properties import WORK
-
     with bar(f"checking {trace_file}", WORK) as progress:
         result = check_file(_existing(trace_file), progress)
     if result.interrupted:
@@ -184,11 +169,6 @@ def diff(
     They agree when at every instant farther than TIME from a boundary the same vcpu runs and the
     same servers pay, and when no response time differs by more.
     """
-    from hyperperiod.cli.progress import status
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.model.result_object import json_text
-    from hyperperiod.trace.compare import compare
-
     first, second = _read(trace_file), _read(other_file)
     with status(f"comparing {trace_file} and {other_file}"):
         found = compare(first, second, bound_ns)
@@ -201,8 +181,6 @@ def diff(
 
 def _read(trace_file: str) -> Any:
     """Header and records of a trace; an interrupted one is named on standard error."""
-    from hyperperiod.trace.format import end_ns, is_interrupted, read
-
     header, records = read(_existing(trace_file))
     if is_interrupted(header, records):
         _name_interruption(trace_file, end_ns(records), header["horizon_ns"])
@@ -210,20 +188,17 @@ def _read(trace_file: str) -> Any:
 
 
 def _name_interruption(trace_file: str, end_ns: int, horizon_ns: int) -> None:
-    from hyperperiod.model.units import format_time
-
     reached = f"at {format_time(end_ns)} of {format_time(horizon_ns)}"
     click.echo(f"note: {trace_file}: the run was interrupted {reached}", err=True)
 
 
 def _existing(trace_file: str) -> Path:
-    from hyperperiod.model.load import require_file
-
     return require_file(trace_file, "a trace (.hpt)")
 
 
-def _print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, in_ns: bool) -> None:
-    from hyperperiod.cli.screen import Screen
-    from hyperperiod.cli.tables.trace import list_table
-
-    Screen().table(list_table(columns, rows, in_ns=in_ns))
+def _print_list(row: type, rows: Iterable[Any], *, as_csv: bool, in_ns: bool) -> None:
+    """Prints rows as CSV or as a table."""
+    if as_csv:
+        write_csv(row, rows, sys.stdout)
+    else:
+        Screen().table(list_table(row, rows, in_ns=in_ns))

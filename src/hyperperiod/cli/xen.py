@@ -11,6 +11,10 @@ import click
 
 from hyperperiod.cli.built import build_and_tell, folder_type, into_option
 from hyperperiod.cli.options import json_option
+from hyperperiod.hosts.xen.build.patches import releases, write_series
+from hyperperiod.hosts.xen.build.targets import build as build_targets
+from hyperperiod.model.errors import InputError
+from hyperperiod.model.result_object import json_text
 
 if TYPE_CHECKING:
     from hyperperiod.hosts.build_job import BuildJob
@@ -23,8 +27,7 @@ TARGETS = (
 
 
 @click.group()
-def xen() -> None:
-    """Build Xen with the scheduler, and what runs on it."""
+def xen() -> None: ...
 
 
 @xen.command()
@@ -63,7 +66,6 @@ def build(
     no policy but PTPS; with -stock it is without the scheduler, to compare with. After Ctrl-C
     the same command goes on.
     """
-    from hyperperiod.hosts.xen.build.targets import build as build_targets
 
     def make(job: BuildJob) -> Mapping[str, Path]:
         return build_targets(job, targets or ("arm64",))
@@ -88,10 +90,6 @@ def patches(folder: Path, release: str, as_json: bool) -> None:
     The same series is in what `xen build` makes. It has fixes of Xen's own faults, the scheduler,
     and what makes Xen and xl know it; each patch says why it is there.
     """
-    from hyperperiod.hosts.xen.build.patches import releases, write_series
-    from hyperperiod.model.errors import InputError
-    from hyperperiod.model.result_object import json_text
-
     if release not in releases():
         raise InputError("", None, "--release", release, ", ".join(releases()))
     written = write_series(release, folder)

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from hyperperiod.model.frozen import FrozenFields
 
 PROBLEM_LIMIT = 50
 """More problems than this help nobody."""
@@ -20,8 +21,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What the operating system says where the place is right and the disk is full."""
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(FrozenFields):
     """One thing that is wrong with an input; `line` counts from 1, `key` is a path in the file."""
 
     file: str

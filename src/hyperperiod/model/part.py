@@ -26,7 +26,6 @@ from typing import (
     Any,
     Literal,
     NamedTuple,
-    NoReturn,
     NotRequired,
     Self,
     TypeVar,
@@ -39,6 +38,7 @@ from typing import (
 )
 
 from hyperperiod.model.errors import InputError, Problem, did_you_mean
+from hyperperiod.model.frozen import Frozen
 from hyperperiod.model.values import (
     Anything,
     Choice,
@@ -149,7 +149,7 @@ def _fields(part: type[Part]) -> dict[str, Field]:
 @dataclass_transform(
     eq_default=True, kw_only_default=True, frozen_default=True, field_specifiers=(key,)
 )
-class Part:
+class Part(Frozen):
     """A record: see above. Equal when all fields are, and usable as a key of dictionaries."""
 
     def __init__(self, **values: Any) -> None:
@@ -202,22 +202,6 @@ class Part:
 
     def _set(self, **values: Any) -> None:
         self.__dict__.update(values)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} is frozen: {name} cannot be set")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} is frozen: {name} cannot be deleted")
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.__dict__ == other.__dict__
-
-    def __hash__(self) -> int:
-        return hash((type(self), *self.__dict__.values()))
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
-        return f"{type(self).__name__}({inside})"
 
 
 SomePart = TypeVar("SomePart", bound=Part)

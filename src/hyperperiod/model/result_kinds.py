@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from hyperperiod.model.absent import Absent
 from hyperperiod.model.errors import InputError, Problem
+from hyperperiod.model.frozen import FrozenFields
 from hyperperiod.model.part import show_path
 from hyperperiod.model.values import (
     Choice,
@@ -35,7 +35,7 @@ from hyperperiod.model.values import (
 if TYPE_CHECKING:
     from pathlib import Path as FilePath
 
-SomeResult = TypeVar("SomeResult")
+SomeResult = TypeVar("SomeResult", bound=FrozenFields)
 
 
 class FiniteNumber(Kind):
@@ -97,12 +97,11 @@ class Alternatives(Kind):
 class Object(Kind):
     """An object with the keys of a class of result objects, and no others."""
 
-    def __init__(self, of: type[Any]) -> None:
+    def __init__(self, of: type[FrozenFields]) -> None:
         self.of = of
         hints = get_type_hints(of)
-        listed = fields(of)
-        self.hints = {field.name: hints[field.name] for field in listed}
-        self.required = [field.name for field in listed if field.default is MISSING]
+        self.hints = {name: hints[name] for name in of.field_defaults}
+        self.required = [name for name in self.hints if name in of.required_fields]
 
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         if not isinstance(value, Mapping):
@@ -151,7 +150,7 @@ def kind_of(hint: Any) -> Kind:
         if arguments[1] is ...:
             return Many(kind_of(arguments[0]))
         return FixedList([kind_of(one) for one in arguments])
-    if isinstance(hint, type) and is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, FrozenFields):
         return Object(hint)
     return Mapped(kind_of(arguments[1])) if origin is Mapping else _PLAIN[hint]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Result objects: frozen data classes that are printed as JSON, and read from it again.
+"""Result objects: frozen objects that are printed as JSON, and read from it again.
 
     class HopResult(ResultObject):
         domain: str
@@ -10,61 +10,29 @@ The fields are the keys, in this order. A field without a default is always prin
 is null. One with a default is left out while it has it, which is how a key that says nothing is
 spared. `ABSENT` (`absent`) is the default of keys that may be null when they are there.
 
-The JSON Schema of a class, and its reader, come from the same fields (`result_kinds`). What data
-classes usually have made for each class (`__init__`, equality, being frozen) is written once here:
-making it costs ten times as much as all else of a class, at every start.
+The JSON Schema of a class, and its reader, come from the same fields (`result_kinds`).
 """
 
 from __future__ import annotations
 
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, dataclass_transform
+
+from hyperperiod.model.frozen import FrozenFields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
 
-_NO_DEFAULT = object()
-
-
 @dataclass_transform(kw_only_default=True, frozen_default=True)
-class ResultObject:
-    """A frozen data class whose fields are the keys of a JSON object; see above."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-    __defaults: ClassVar[dict[str, Any]]
-    __required: ClassVar[frozenset[str]]
-
-    def __init_subclass__(cls) -> None:
-        dataclass(kw_only=True, init=False, eq=False, repr=False)(cls)
-        cls.__defaults = {name: field.default for name, field in cls.__dataclass_fields__.items()}
-        cls.__required = frozenset(
-            name for name, default in cls.__defaults.items() if default is MISSING
-        )
-
-    def __init__(self, **values: Any) -> None:
-        # Sweeps make millions: all fields at once, in their order.
-        if not values.keys() >= self.__required:
-            missing = next(one for one in self.__defaults if one in self.__required - values.keys())
-            raise TypeError(f"{type(self).__name__} needs {missing}")
-        if not values.keys() <= self.__defaults.keys():
-            unknown = [one for one in values if one not in self.__defaults]
-            raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}")
-        vars(self).update(self.__defaults, **values)
-
-    def replace(self, **values: Any) -> Self:
-        """Returns a copy of the object with other values in these fields."""
-        return type(self)(**(vars(self) | values))
+class ResultObject(FrozenFields):
+    """A frozen object whose fields are the keys of a JSON object; see above."""
 
     def to_dict(self) -> dict[str, Any]:
         """The object as dictionaries and lists, which is what its JSON says."""
-        kind = type(self)
+        defaults = self.field_defaults
         return {
-            name: to_json(value)
-            for name, value in vars(self).items()
-            if value != getattr(kind, name, _NO_DEFAULT)
+            name: to_json(value) for name, value in vars(self).items() if value != defaults[name]
         }
 
     def to_json(self) -> str:
@@ -84,22 +52,6 @@ class ResultObject:
         from hyperperiod.model.result_kinds import load_result
 
         return load_result(cls, path)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise FrozenInstanceError(f"{type(self).__name__} is frozen: {name} cannot be set")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise FrozenInstanceError(f"{type(self).__name__} is frozen: {name} cannot be deleted")
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), *vars(self).values()))
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-        return f"{type(self).__name__}({inside})"
 
 
 def to_json(value: Any) -> Any:

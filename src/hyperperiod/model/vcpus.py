@@ -10,11 +10,11 @@ priorities. Where the order is fp-edf, a server without one is ordinary.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from hyperperiod.model.changes import Change, vcpus_meant
 from hyperperiod.model.domain import Domain
+from hyperperiod.model.frozen import FrozenFields
 from hyperperiod.model.interface import Interface
 from hyperperiod.model.limits import PRIORITY_LIMIT
 from hyperperiod.model.own_vcpu import VcpuKeys
@@ -27,8 +27,7 @@ ORDINARY = PRIORITY_LIMIT
 """After every priority that a file can give: of servers that have none, under fp-edf."""
 
 
-@dataclass(frozen=True)
-class Vcpu:
+class Vcpu(FrozenFields):
     """One vcpu; `id` counts over the whole system, `index` within its domain.
 
     `priority` is its place by the priorities of all; `given` are the keys as the file has them.
@@ -48,8 +47,7 @@ class Vcpu:
     given: VcpuKeys
 
 
-@dataclass(frozen=True)
-class PlacedTask:
+class PlacedTask(FrozenFields):
     """One task; `id` counts over the whole system, `index` within its domain."""
 
     id: int

@@ -7,9 +7,8 @@ names of the paying servers, `spare`, or empty when nobody pays. Two hosts that 
 the same decisions print the same text.
 """
 
-import csv
 from collections.abc import Iterator
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,13 +46,6 @@ def intervals(header: Header, records: Records) -> Iterator[Interval]:
             if key not in said:
                 said[key] = _names(header, *key)
             yield Interval(pcpu, start_ns, end_ns, *said[key])
-
-
-def write_intervals_csv(header: Header, records: Records, out: TextIO) -> None:
-    """Writes the intervals of a trace to `out` as CSV with a heading."""
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(Interval._fields)
-    writer.writerows(intervals(header, records))
 
 
 def _comparable(found: IntervalArray) -> IntervalArray:

@@ -5,17 +5,13 @@ An item that was still on its way at the end has an empty finish, and so has one
 Items are sorted by flow, in file order, and then by number.
 """
 
-import csv
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
-from typing import Final, TextIO
+from dataclasses import dataclass
 
 import numpy as np
 
 from hyperperiod.trace.format import Header, Item, Kind, Records, chunks, item_of
 from hyperperiod.trace.records import Record, each
-
-COLUMNS: Final = ("flow", "item", "release_ns", "finish_ns", "deadline_ns", "dropped")
 
 
 @dataclass
@@ -46,13 +42,6 @@ def items(header: Header, records: Records) -> list[FlowItem]:
         elif record.kind == Kind.COMPLETE and item.hop + 1 == len(flow["hops"]) and key in found:
             found[key].finish_ns = record.time_ns
     return [found[key] for key in sorted(found)]
-
-
-def write_items_csv(header: Header, records: Records, out: TextIO) -> None:
-    """Writes the items of a trace to `out` as CSV with a heading."""
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(astuple(item) for item in items(header, records))
 
 
 def visits(records: Records) -> Iterator[tuple[Record, Item]]:

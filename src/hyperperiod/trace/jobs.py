@@ -5,16 +5,11 @@ A job that never finished has an empty finish, one that never ran an empty start
 a deadline an empty deadline. Jobs are sorted by task, in file order, and then by number.
 """
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Final, TextIO
 
 from hyperperiod.trace.format import NONE, Header, Kind, Records, chunks
 from hyperperiod.trace.interval_arrays import interval_arrays
-
-COLUMNS: Final = ("domain", "task", "job", "release_ns", "start_ns", "finish_ns", "deadline_ns")
 
 
 @dataclass(slots=True)
@@ -28,10 +23,6 @@ class Job:
     start_ns: int | None
     finish_ns: int | None
     deadline_ns: int | None
-
-
-row_of: Final = attrgetter(*COLUMNS)
-"""The columns of a job."""
 
 
 def jobs(header: Header, records: Records) -> list[Job]:
@@ -49,13 +40,6 @@ def jobs(header: Header, records: Records) -> list[Job]:
         if key in found:
             found[key].start_ns = start_ns
     return [found[key] for key in sorted(found)]
-
-
-def write_jobs_csv(header: Header, records: Records, out: TextIO) -> None:
-    """Writes the jobs of a trace to `out` as CSV with a heading."""
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(map(row_of, jobs(header, records)))
 
 
 def _job_records(records: Records) -> Iterator[tuple[int, int, int, int, int]]:

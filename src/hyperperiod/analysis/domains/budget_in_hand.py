@@ -45,13 +45,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
 from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, Load
 from hyperperiod.analysis.domains.supply_bound import Staircase
+from hyperperiod.model.frozen import FrozenFields
 
 MAX_ROUNDS = 40
 """How often bounds are raised step by step; then all that still grow are what they were before."""
@@ -60,8 +60,7 @@ MAX_JOBS = 50
 """Jobs of a task in one window that are looked at."""
 
 
-@dataclass(frozen=True)
-class InHand:
+class InHand(FrozenFields):
     """A server that keeps its budget: how long its vcpu waits for what is left of it.
 
     `stairs` of (amount, wait) are good up to `reach_ns`. What is gone of the budget at hand when

@@ -36,7 +36,6 @@ none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from hyperperiod.analysis.domains.domain_level import NotCovered, SupplyContract
 from hyperperiod.analysis.flows.fixed_point import fixed_point
@@ -68,7 +67,7 @@ def analyze_flows(
     settled = not system.swaps and not system.changes
     wholes = whole_verdicts(system) if settled and system.flows else {}
     flows = tuple(
-        replace(judge_flow(routes, flow, bounds), whole=wholes.get(flow.name))
+        judge_flow(routes, flow, bounds).replace(whole=wholes.get(flow.name))
         for flow in system.flows
     )
     domains = {

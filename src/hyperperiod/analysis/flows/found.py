@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod.analysis.domains.domain_level import DomainVerdict
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Domain, Flow
+from hyperperiod.model.frozen import FrozenFields
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.flows.windows import Inside
 
 
-@dataclass(frozen=True)
-class HopBound:
+class HopBound(FrozenFields):
     """`bound_ns` is from the release there to the completion there."""
 
     domain: str
@@ -24,8 +23,7 @@ class HopBound:
     bound_ns: int | None
 
 
-@dataclass(frozen=True)
-class WholeVerdict:
+class WholeVerdict(FrozenFields):
     """What a test of whole flows (`registry`) says of one flow; it includes the servers.
 
     `test` is the name of the test and `title` what sentences call it; `paper` is the published
@@ -42,8 +40,7 @@ class WholeVerdict:
     story: str
 
 
-@dataclass(frozen=True)
-class FlowVerdict:
+class FlowVerdict(FrozenFields):
     """`bound_ns` bounds the response of every item that is not dropped, whatever the verdict.
 
     `whole` is what a test of whole flows says of it, where one covers the system as it is.

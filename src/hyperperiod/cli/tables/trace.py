@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+import csv
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TextIO
 
 from hyperperiod.cli.styled import BAD, FAULT, GOOD, OPEN, Styled
 from hyperperiod.cli.table import Column, Table, words
@@ -42,11 +44,19 @@ def _statement_cell(one: PropertyResult) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def list_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, in_ns: bool) -> Table:
-    """A list of intervals, jobs or items; what did not happen is empty.
+def write_csv(row: type, rows: Iterable[Any], out: TextIO) -> None:
+    """Writes a list of intervals, jobs or items to `out` as CSV with a heading."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(row.__annotations__)
+    writer.writerows(map(attrgetter(*row.__annotations__), rows))
+
+
+def list_table(row: type, rows: Iterable[Any], *, in_ns: bool) -> Table:
+    """A list of intervals, jobs or items, whose fields are the columns; absent ones are empty.
 
     Times are exact: in the unit that suits each, or with `in_ns` all in nanoseconds.
     """
+    columns = tuple(row.__annotations__)
     are_times = [column.endswith("_ns") and not in_ns for column in columns]
     names = [column if in_ns else column.removesuffix("_ns") for column in columns]
     ranks = [_RANKS.get(column, 0) for column in columns]
@@ -54,8 +64,8 @@ def list_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, in_ns: 
         "",
         [Column(name, right=rank > 0, rank=rank) for name, rank in zip(names, ranks, strict=True)],
     )
-    for row in rows:
-        cells = zip(row, are_times, strict=True)
+    for values in map(attrgetter(*columns), rows):
+        cells = zip(values, are_times, strict=True)
         table.add_row(*(_list_cell(cell, is_time=is_time) for cell, is_time in cells))
     return table
 
