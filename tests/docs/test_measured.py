@@ -40,6 +40,33 @@ def test_a_number_that_nobody_measured_is_found() -> None:
         assert list(wrong(f"1<!-- {name} -->", SECTIONS)) == [f"{name}: not in measured.toml"]
 
 
+TABLE_PAGE = """\
+<!-- measured {section}: - | {columns} | -{rows} -->
+
+| row | number | aim |
+| --- | --- | --- |
+| *one* | **12,344** | 100 |
+| 200 | | 1 |
+
+Not a row: | 5 | 6 | 7 |
+"""
+
+
+def test_a_marker_names_the_numbers_of_a_table() -> None:
+    page = TABLE_PAGE.format(section="a", columns="{}", rows="")
+    assert list(wrong(page, SECTIONS)) == ["a: one: 12,344, measured 12,345"]
+    assert filled(page, SECTIONS) == page.replace("12,344", "12,345")
+    unknown = TABLE_PAGE.format(section="a", columns="{} more", rows="")
+    assert list(wrong(unknown, SECTIONS)) == ["a: one more: not in measured.toml"]
+    renamed = TABLE_PAGE.format(section="b", columns="two, {}", rows="\nrows: three; four")
+    assert list(wrong(renamed, SECTIONS)) == ["b: two, three: 12,344, measured 0.25"]
+    for broken in (TABLE_PAGE.replace("| *one*", "*one*"), TABLE_PAGE.replace("-->", "")):
+        with pytest.raises(ValueError, match="not found"):
+            shown(broken.format(section="a", columns="{}", rows=""))
+    with pytest.raises(ValueError, match="zip"):
+        shown(TABLE_PAGE.format(section="a", columns="{} | -", rows=""))
+
+
 # -- the pages are right --------------------------------------------------------------------------
 
 
@@ -49,7 +76,7 @@ def test_pages_show_what_was_measured(page: Path) -> None:
 
 
 def test_the_pages_name_numbers() -> None:
-    named = [section for page in PAGES for _, section, _ in shown(page.read_text())]
+    named = [one.section for page in PAGES for one in shown(page.read_text())]
     assert set(named) == set(read())
     assert len(named) > 100
 
