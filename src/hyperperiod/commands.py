@@ -56,7 +56,7 @@ _LINE = 80
 
 
 def help_text() -> str:
-    """The help of the program as a whole."""
+    """Returns the help of the program as a whole, in lines of at most 80 columns."""
     indent = max(len(name) for name in COMMANDS) + 4
     commands = "".join(
         f"  {name}".ljust(indent) + _filled(COMMANDS[name], indent) for name in sorted(COMMANDS)

@@ -30,7 +30,7 @@ MARGINS: Final = (1, 2, 5, 10, 20, 50)
 
 
 class HostCostOptions(TypedDict):
-    """What a user may say of a host's costs and of budgets: see `for_host`."""
+    """Options by which a user says a host's costs and widens budgets: see `for_host`."""
 
     overheads: str | None
     margin: Fraction | None
@@ -130,7 +130,7 @@ def for_host(
 
 
 def _remedy(analysed: System) -> str:
-    """Which margin makes a proof of it."""
+    """Returns which margin would make a proof of it."""
     for percent in MARGINS:
         larger = widened(analysed, analysed, Fraction(percent, 100))
         if Analysis(larger).result().schedulable:

@@ -62,7 +62,7 @@ def _largest(name: str, told_ns: int, seen_ns: int) -> str:
 
 
 def _explained(told_ns: int, seen_ns: int, again_ns: int, ready: ForHost) -> str:
-    """How much of the difference is there with the host's overheads in the simulator, too."""
+    """Returns how much of a difference the simulator shows too, given the host's overheads."""
     left_ns = seen_ns - again_ns
     share = 1 - abs(left_ns) / abs(seen_ns - told_ns)
     verdict = (

@@ -62,7 +62,7 @@ EXACT: Final = ("instructions", "instructions/s", "decisions/s", "ns", "bytes")
 
 
 class Number(NamedTuple):
-    """A number and its unit."""
+    """A measured number and its unit, such as ns, CPU ms or instructions."""
 
     value: float
     unit: str
@@ -72,7 +72,7 @@ class Number(NamedTuple):
 
 
 class Section(NamedTuple):
-    """What one measurement found: how, on what, and its numbers by name."""
+    """One measurement: the command, the machine, and its numbers by name."""
 
     how: str
     on: str
@@ -80,7 +80,7 @@ class Section(NamedTuple):
 
 
 def read(path: Path = FILE) -> dict[str, Section]:
-    """The sections of a file by name."""
+    """Returns the sections of a file of measurements by name."""
     import tomllib
 
     document = tomllib.loads(path.read_text())
@@ -100,7 +100,7 @@ def number(section: str, name: str) -> float:
 
 
 def text_of(sections: Mapping[str, Section]) -> str:
-    """A file with these sections."""
+    """Returns the text of a file of measurements with these sections."""
     lines = [
         "# SPDX-License-Identifier: BSD-2-Clause",
         "# Numbers that were measured; hyperperiod.measured says what for. A section is written by",
@@ -169,7 +169,7 @@ def rounded(value: float, unit: str) -> Number:
 
 
 def benchmark(name: str) -> Section:
-    """What a benchmark of the checkout measures now.
+    """Runs a benchmark of the checkout and returns its numbers.
 
     MissingError outside of a checkout, and where the machine lacks something; FailedError where the
     benchmark does.
@@ -239,7 +239,7 @@ class SectionResult(ResultObject):
 
 
 def section_result(section: Section) -> SectionResult:
-    """A section as a result object."""
+    """Returns a section of measurements as the object that --json prints."""
     numbers = {
         name: NumberResult(value=one.value, unit=one.unit) for name, one in section.numbers.items()
     }

@@ -25,7 +25,7 @@ from hyperperiod.model.errors import some_names
 
 
 class _Seen(NamedTuple):
-    """What a run counted of a task or a flow: what went wrong, and the worst response (ns)."""
+    """A task or a flow in a run: how often it went wrong, and its worst response (ns)."""
 
     misses: int
     max_ns: int | None
@@ -42,7 +42,7 @@ def overruns_result(
     predicted: RunResult,
     without: RunResult,
 ) -> OverrunsResult:
-    """What a run came to beside the simulator's with (`predicted`) and `without` the overruns."""
+    """Compares a run with the simulator's runs with (`predicted`) and `without` the overruns."""
     bounds = bounds_of(analysis)
     told, before = _seen(predicted), _seen(without)
     reasons = _Reasons(system, analysis)
@@ -95,7 +95,7 @@ def _max_ns(one: RunTask | RunFlow) -> int | None:
 
 
 class _Reasons:
-    """Why a task or a flow can be hurt by the overruns of others."""
+    """The reasons for which tasks and flows can be hurt by the overruns of others."""
 
     def __init__(self, system: System, analysis: Analysis) -> None:
         self.system = system
@@ -105,7 +105,7 @@ class _Reasons:
         self.open = {part.name: host.reason for part, host in parts if host.holds is not True}
 
     def of(self, name: str) -> str:
-        """Why the task or flow of this name could be hurt, the nearest reason first."""
+        """Returns why the task or flow of this name could be hurt, the nearest reason first."""
         flows = {f"flow {flow.name}": flow for flow in self.system.flows}
         if name in flows:
             return self._by_hops(flows[name].hops) or self._by_domains(

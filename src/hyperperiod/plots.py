@@ -44,7 +44,7 @@ class Curve(NamedTuple):
 
 
 def axes() -> Axes:
-    """Axes on a figure of their own."""
+    """Returns axes of matplotlib on a figure of their own."""
     _, ax = plt.subplots(layout="constrained")
     return ax
 
@@ -135,6 +135,6 @@ def draw_curves(ax: Axes, curves: Mapping[str, Curve], x: str, what: str) -> Non
 
 
 def _name_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Rows from the top, each with its name."""
+    """Names the rows of a chart of bars, the first at the top."""
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)

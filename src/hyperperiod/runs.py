@@ -160,7 +160,7 @@ def _with_overruns(
 
 
 def _prepared(analysis: Analysis, trace_path: Path | None) -> tuple[System, bool]:
-    """What a host is given: the system with every interface, and what the trace is to promise.
+    """Returns the system with every interface, and whether the trace promises budgets.
 
     Only a trace says whether servers are guaranteed their budgets, so nothing asks without one.
     """
@@ -192,7 +192,7 @@ def policy_verdicts(analysis: Analysis) -> list[tuple[str, bool | None]]:
 
 
 def guaranteed(analysis: Analysis) -> bool:
-    """Whether the host-level test holds under every policy that the run will see.
+    """Returns whether the host-level test holds under every policy that the run will see.
 
     Interfaces that change on the way are not analysed: nothing is promised then.
     """

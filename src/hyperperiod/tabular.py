@@ -33,7 +33,7 @@ class Tabular:
 
     @property
     def headline(self) -> str:
-        """What the result says, in one sentence."""
+        """The result in one sentence, the title of its plot."""
         raise NotImplementedError
 
     def rows(self, table: str | None = None) -> list[Row]:

@@ -62,14 +62,14 @@ def _named(name: str, path: Path) -> Iterator[None]:
 
 
 def error_text(error: OSError) -> str:
-    """Why the operating system refused something, without the name of the file."""
+    """Returns why the operating system refused something, without the name of the file."""
     return os.strerror(error.errno).lower() if error.errno else str(error)
 
 
 def unwritable(
     name: str, key: str, error: OSError, allowed: str = WRITABLE
 ) -> InputError | MissingError:
-    """What to raise for a place that cannot be written: a full disk is the machine's fault."""
+    """Returns the error of a place that cannot be written: a full disk is the machine's fault."""
     if error.errno in NO_ROOM:
         return MissingError(f"{name}: {error_text(error)}")
     return InputError(name, None, key, error_text(error), allowed)
@@ -100,7 +100,7 @@ def require_different(files: Mapping[str, str | None]) -> None:
 
 
 def is_device(name: str) -> bool:
-    """Whether what is there is no file and no folder, but something that takes what is written."""
+    """Returns whether the name is of a device or pipe, which takes what is written as it comes."""
     try:
         mode = os.stat(name).st_mode  # noqa: PTH116 - no start waits for pathlib
     except (OSError, ValueError):

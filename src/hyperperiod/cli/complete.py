@@ -61,7 +61,7 @@ def explained(ctx: click.Context, _param: click.Parameter, begun: str) -> list[C
 
 
 def examples(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The names of example systems and sweeps."""
+    """Completes the names of example systems and sweeps."""
     from hyperperiod.resources import example_files
 
     return _matching((name for files in example_files().values() for name in files), begun)

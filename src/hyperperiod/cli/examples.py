@@ -63,7 +63,7 @@ def examples(name: str | None, folder: Path | None, as_json: bool) -> None:
 
 
 def _first_line(path: Path) -> str:
-    """What a file says about itself in its first line, a comment."""
+    """Returns the first line of a file, a comment that says what it is, without its sign."""
     with path.open(encoding="utf-8") as file:
         return file.readline().removeprefix("#").strip()
 

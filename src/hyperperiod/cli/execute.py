@@ -46,7 +46,7 @@ MACHINES = ("xen", "linux")
 
 
 class RunOrder(NamedTuple):
-    """What a user asked for; the fields are the options of `run_options`."""
+    """A run that a user asked for; the fields are the options of `run_options`."""
 
     system_file: str
     policy: Policy | None
@@ -144,7 +144,7 @@ def _held_to(guards: Sequence[Guard], result: RunResult) -> int:
 def on_linux(
     hosts: Sequence[str], place: str | None, cpus: list[int] | None, *, thefts: bool
 ) -> LinuxOptions | None:
-    """Where Linux runs a system, which is said on standard error; None: not on Linux."""
+    """Returns on which Linux a system runs, and says so on standard error; None: on none."""
     if "linux" not in hosts:
         options = {"--in": place is not None, "--cpus": cpus is not None, "--thefts": thefts}
         for option, is_given in options.items():
@@ -266,7 +266,7 @@ def _run_on_machine(
 
 
 def _runner(host: str, folder: Path, linux: LinuxOptions | None) -> Callable[..., RunResult]:
-    """What runs a system on a host whose console's log is left in `folder`."""
+    """Returns the function that runs a system on a host, with its console's log in `folder`."""
     if host == "xen":
         from hyperperiod.hosts.xen.plan import RunOptions
 
@@ -276,12 +276,12 @@ def _runner(host: str, folder: Path, linux: LinuxOptions | None) -> Callable[...
 
 
 def _changed(file: Path) -> int | None:
-    """When the file was last written; None if it is not there."""
+    """Returns when the file was last written (ns since 1970); None if it is not there."""
     return file.stat().st_mtime_ns if file.exists() else None
 
 
 def host_folder(host: str, name: str) -> Path:
-    """Where the latest run of the system of that name on a host left everything."""
+    """Returns the folder in which the latest run of a system on a host left everything."""
     from pathlib import Path
 
     return Path("out") / f"{name.replace(' ', '-')}-{host}"
@@ -314,7 +314,7 @@ def terminated_as_interrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _trace_for_report(trace: Path | None, report: Path | None) -> Iterator[Path | None]:
-    """Where to record: the trace that was asked for, or one that lives as long as the report."""
+    """Yields the trace to record: the one asked for, or one that lives as long as the report."""
     if trace is not None or report is None:
         yield trace
         return
@@ -335,7 +335,7 @@ def _write_report(
 
 
 def _why_not_exact(host: str) -> str:
-    """What to say of times that are those of a busy host, and what would make them exact."""
+    """Returns a sentence on times taken on a busy host, and on what would make them exact."""
     from hyperperiod.hosts.xen.images import lockstep
 
     text = "times are those of this machine, which has other things to do"

@@ -77,7 +77,7 @@ class ErrorGroup(click.Group):
 
 
 def _prints_json(group: click.Group, words: Sequence[str]) -> bool:
-    """Whether these words ask a command for JSON, be they right or wrong otherwise."""
+    """Returns whether a command line asks for JSON, be it right or wrong otherwise."""
     command: click.Command | None = group
     for word in words if "--json" in words else ():
         if not isinstance(command, click.Group):
@@ -132,7 +132,7 @@ def _survive_odd_characters() -> None:
 
 
 def _drop_what_nobody_takes() -> None:
-    """What a stream still holds and cannot write goes nowhere.
+    """Lets what a stream still holds and cannot write go nowhere.
 
     Python writes it once more at its end, and makes 120 of the exit code where that fails.
     """
@@ -200,7 +200,7 @@ def _end(code: int, text: str, problems: Sequence[Problem] = (), *, as_json: boo
 
 
 def _usage_problem(error: click.ClickException) -> Problem:
-    """What is wrong with a command line, in the form of all problems."""
+    """Returns what is wrong with a command line, in the form of all problems."""
     from hyperperiod.model.errors import Problem, did_you_mean
 
     context = error.ctx if isinstance(error, click.UsageError) else None

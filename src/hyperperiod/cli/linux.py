@@ -347,7 +347,7 @@ def _server_and_member(text: str) -> tuple[str, str]:
 
 
 def _show(status: dict[str, Any]) -> None:
-    """Prints a status for people."""
+    """Prints the servers of the daemon's status, and a summary, as tables."""
     screen = Screen()
     screen.line(summary(status))
     if status.get("servers"):

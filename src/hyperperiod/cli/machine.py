@@ -53,7 +53,7 @@ class Probe:
 
 
 def examine() -> list[ProbeResult]:
-    """What every probe of the machine found, in a fixed order."""
+    """Returns what every probe of the machine found, in a fixed order."""
     findings = []
     for probe in PROBES:
         found = probe.look()
@@ -117,7 +117,7 @@ def _bpf_clang() -> str | None:
 
 
 def _bpf_call() -> str | None:
-    """Whether this user may call bpf(): a one-entry array map is made and dropped."""
+    """Returns whether this user may call bpf(): a one-entry array map is made and dropped."""
     number = _BPF_SYSCALL.get(platform.machine())
     if number is None:
         return None

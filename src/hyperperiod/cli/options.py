@@ -38,7 +38,7 @@ class Whole(click.IntRange):
 
 
 class OneOf(click.Choice[str]):
-    """One of a few words, refused in our words."""
+    """One of a few words; any other is refused with the list of those allowed."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:

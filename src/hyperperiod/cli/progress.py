@@ -61,7 +61,7 @@ def _late(title: str, total: int | None, rate: str = "") -> Iterator[_Shown]:
 
 
 class _Shown:
-    """How far the work is, and a drawing of that once it has been started."""
+    """The state of some work, and a bar of it on standard error once that has been started."""
 
     def __init__(self, title: str, total: int | None, rate: str) -> None:
         self._rate = rate
@@ -75,7 +75,7 @@ class _Shown:
             self._drawn.update(0, **changed)
 
     def start(self) -> None:
-        """Draw from now on, in a thread of its own."""
+        """Draws the bar from now on, in a thread of its own."""
         from rich import progress
         from rich.console import Console
 

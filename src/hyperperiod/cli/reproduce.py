@@ -74,7 +74,7 @@ class Measured(OneOf):
 
 
 def _instead(listed: Printed) -> str:
-    """What to do for a figure or table that has no experiment of its own."""
+    """Returns what to do for a figure or table that has no experiment of its own."""
     if listed.run:
         return f"`hyperperiod {listed.run}`, which measures it"
     return f"what is measured: it explains something, and {listed.seen} shows the same"

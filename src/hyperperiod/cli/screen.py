@@ -71,7 +71,7 @@ class Screen:
         return wrapped(line, self.width, " " * max(own, indent))
 
     def _ascii_only(self) -> bool:
-        """Whether the stream cannot show more than ASCII."""
+        """Returns whether the stream cannot show more than ASCII."""
         try:
             "─…".encode(self._stream.encoding or "ascii")
         except UnicodeEncodeError:

@@ -40,7 +40,7 @@ def paint(text: str, *, colour: bool = True) -> str:
 
 
 def visible(text: str) -> int:
-    """How many columns of a terminal a text takes, codes for colours not counted."""
+    """Returns how many columns of a terminal a text takes, codes for colours not counted."""
     if "\x1b" in text:
         text = click.unstyle(text)
     if text.isascii():

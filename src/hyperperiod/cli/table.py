@@ -34,7 +34,7 @@ SHORT_NAME: Final = 8
 
 
 class Column(NamedTuple):
-    """How a column is shown; rank 0 is always there, the highest rank is left out first.
+    """A column of a table; rank 0 is always shown, the highest rank is left out first.
 
     Cells that fold (sentences, the paths of flows) may go over several lines, in at least `folds`
     columns of the screen.
@@ -47,7 +47,7 @@ class Column(NamedTuple):
 
 
 def words(*names: str, rank: int = 0) -> list[Column]:
-    """Columns of names and other words."""
+    """Returns columns of names and other words, which stand on the left."""
     return [Column(name, rank=rank) for name in names]
 
 
@@ -58,7 +58,7 @@ def numbers(*names: str, rank: int = 1) -> list[Column]:
 
 @dataclass
 class Table:
-    """Rows of cells under a title; a list has none."""
+    """A table for the terminal: rows of cells under a title; a list has no title."""
 
     title: str
     columns: Sequence[Column]

@@ -42,7 +42,7 @@ COLUMNS: Final = (
 
 
 def print_looks(daemon: Client, every_s: float, looks: int) -> None:
-    """Prints the table of servers so many times."""
+    """Prints the table of servers `looks` times, every `every_s` seconds."""
     before = daemon.status()
     console = Console()
     for _ in range(looks):
@@ -66,7 +66,7 @@ def view(before: dict[str, Any], after: dict[str, Any]) -> Table:
 
 
 def cells(rate: Rate, server: dict[str, Any]) -> Sequence[str | Text]:
-    """A server's row, one cell for each of COLUMNS."""
+    """Returns the row of a server, with a cell for each of COLUMNS."""
     return (
         rate.name,
         promised_text(server),
@@ -92,6 +92,6 @@ def bar(part: float | None) -> Text:
 
 
 def who_runs(found: Sequence[Rate]) -> str:
-    """Which server each cpu is granted to at the second look."""
+    """Returns the server that each cpu is granted to at the second look."""
     at = sorted((rate.runs_at, rate.name) for rate in found if rate.runs_at is not None)
     return "granted now: " + (", ".join(f"cpu {cpu} to {name}" for cpu, name in at) or "none")

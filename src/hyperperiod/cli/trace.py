@@ -197,7 +197,7 @@ def _existing(trace_file: str) -> Path:
 
 
 def _print_list(row: type, rows: Iterable[Any], *, as_csv: bool, in_ns: bool) -> None:
-    """Prints rows as CSV or as a table."""
+    """Prints rows of this class as CSV, or as a table with times in their units or `in_ns`."""
     if as_csv:
         write_csv(row, rows, sys.stdout)
     else:

@@ -139,7 +139,7 @@ def groups(system: System) -> Iterator[tuple[str, list[Domain]]]:
 
 
 def _root(system: System, domains: Sequence[Domain], resolved: dict[str, Domain]) -> ET.Element:
-    """The outermost element with everything inside."""
+    """Returns the outermost element of a CARTS file, with everything inside."""
     root = ET.Element("system", {"os_scheduler": _os_scheduler(system)})
     if system.policy.scope is Scope.GLOBAL:
         root.set("numVCPUs", str(system.pcpus))

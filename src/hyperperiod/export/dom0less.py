@@ -76,7 +76,7 @@ class LoadedFile:
 def export_dom0less(
     system: System, horizon_ns: int, seed: int, board: Board
 ) -> dict[str, str | bytes | Path]:
-    """The files of the export, by name.
+    """Returns the files of an export for Xen without a toolstack, by name.
 
     Raises InputError for what cannot be expressed and MissingError for what is not built.
     """

@@ -13,7 +13,7 @@ from hyperperiod.model import System, to_table, to_toml
 
 
 def export_toml(system: System) -> dict[str, str | bytes | Path]:
-    """The system with every interface, as one file."""
+    """Returns the system with every interface, as one TOML file."""
     return {"system.toml": to_toml(resolve(system))}
 
 

@@ -200,7 +200,7 @@ def _own_cpus(domain: Domain, cpus: tuple[int, ...]) -> list[int]:
 
 
 def _conf(system: System, pools: Sequence[Pool]) -> str:
-    """The file that `hyperperiod-xen apply` reads."""
+    """Returns the text of the file that `hyperperiod-xen apply` reads."""
     lines = [f"# {system.name}, written by Hyperperiod.", "version = 1"]
     priorities = Priorities(system)
     vcpus = vcpus_of(system)

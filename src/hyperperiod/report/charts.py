@@ -72,7 +72,7 @@ class CdfChart:
 
 @dataclass(frozen=True)
 class BoxRow:
-    """One row of a box plot."""
+    """One row of a box plot: a name, and the numbers that its box is drawn from."""
 
     name: str
     color: str
@@ -82,7 +82,7 @@ class BoxRow:
 
 @dataclass(frozen=True)
 class BoxChart:
-    """Boxes below one another on one axis."""
+    """A box plot: boxes below one another on one axis."""
 
     title: str
     axis: Axis
@@ -92,7 +92,7 @@ class BoxChart:
 
 @dataclass(frozen=True)
 class Series:
-    """A distribution and how it is to look."""
+    """A distribution of response times, and the colour and dash of its line."""
 
     name: str
     found: Distribution
@@ -131,7 +131,7 @@ def box_chart(title: str, series: Sequence[Series]) -> BoxChart:
 
 
 def points_each(lines: int) -> int:
-    """How many points each of so many lines may have, so that a page of a thousand stays small."""
+    """Returns how many points each of `lines` may have, so that a page of many stays small."""
     return min(160, max(24, POINTS // max(1, lines)))
 
 

@@ -28,7 +28,7 @@ from hyperperiod.trace.format import Header, Records, read
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the compared runs."""
+    """One of the compared runs, as the page names and colours it."""
 
     name: str
     color: str
@@ -51,7 +51,7 @@ class ComparedRun:
 
     @property
     def idle(self) -> float:
-        """Share of all pcpu time that nobody used."""
+        """The share of all pcpu time that nobody used, from 0 to 1."""
         pcpus = self.result.pcpus
         return sum(pcpu.idle_ns for pcpu in pcpus) / len(pcpus) / self.result.horizon_ns
 
@@ -67,7 +67,7 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one run came to in one row."""
+    """One run in one row: its misses, their share, and its response times (ns)."""
 
     misses: int
     dmr: float | None
@@ -129,7 +129,7 @@ def compare_report(
 
 
 def _differs(results: Sequence[RunResult]) -> list[str]:
-    """What is not the same in all runs; one run alone is about its policy."""
+    """Returns what is not the same in all runs; one run alone is about its policy."""
     found = [
         key for key in ("policy", "host") if len({getattr(result, key) for result in results}) > 1
     ]

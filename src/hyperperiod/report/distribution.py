@@ -17,7 +17,7 @@ Task = tuple[str, str]
 
 @dataclass(frozen=True)
 class BoxNumbers:
-    """The five numbers of a box plot, and the mean."""
+    """The five numbers of a box plot, and the mean, all in nanoseconds."""
 
     smallest: float
     lower: float
@@ -72,7 +72,7 @@ class ResponseCounts:
         self._parts = defaultdict(list)
 
     def add(self, chunk: Records) -> None:
-        """Count the jobs that complete in the chunk."""
+        """Counts the jobs that complete in this chunk of records."""
         for task, done in by_task(chunk[chunk["kind"] == Kind.COMPLETE]):
             if self._header["tasks"][task]["deadline_ns"]:
                 self._parts[task].append(np.unique(done["value"], return_counts=True))
@@ -99,7 +99,7 @@ def by_task(records: Records) -> Iterator[tuple[int, Records]]:
 
 
 def from_trace(header: Header, records: Records, meter: Meter) -> dict[Task, Distribution]:
-    """The distributions of a whole trace."""
+    """Returns the distributions of response times in a whole trace."""
     responses = ResponseCounts(header)
     for chunk in meter.chunks(records):
         responses.add(chunk)

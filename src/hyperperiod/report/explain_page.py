@@ -150,7 +150,7 @@ def _rulers(found: Explanation, curves: ExplainCurves) -> list[Ruler]:
 
 
 def _gaps(found: Explanation) -> list[Gap]:
-    """What is missing in each window that is short, or left in the one that decides."""
+    """Returns what is missing in each window that is short, or left in the one that decides."""
     gaps = []
     for window in found.windows:
         short_ns = window.short_ns
@@ -165,7 +165,7 @@ def _gaps(found: Explanation) -> list[Gap]:
 
 
 def _dots(found: Explanation, curves: ExplainCurves) -> list[Dot]:
-    """Where supply and demand meet, if that is in the picture."""
+    """Returns the dots where supply and demand meet, if that is in the picture."""
     finish_ns = curves.finish_ns
     window = found.windows[0]
     if finish_ns is None or finish_ns > curves.end_ns:

@@ -25,7 +25,7 @@ CHARACTER: Final = 6.6
 
 
 class Scale(NamedTuple):
-    """How values are shown: in units of `size`, whose sign is `unit`."""
+    """A unit for the values of an axis: `size` of them are one `unit`."""
 
     label: str
     unit: str = ""
@@ -42,7 +42,7 @@ def time_scale(label: str, max_ns: float) -> Scale:
 
 
 class Key(NamedTuple):
-    """One entry of the legend and where it stands."""
+    """One entry of a legend: its text, colour and place."""
 
     name: str
     color: str
@@ -65,7 +65,7 @@ class Frame:
         self.height = self.bottom + BELOW
 
     def y(self, value: float, y_max: float) -> float:
-        """Where a value from 0 to `y_max` stands."""
+        """Returns the place in the picture of a value from 0 to `y_max`."""
         return round(self.bottom - value / y_max * (self.bottom - self.top), 2)
 
     def y_ticks(self, y_max: float, scale: Scale) -> list[tuple[float, str]]:

@@ -47,7 +47,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupChart:
-    """What is to be drawn: groups from left to right, series by colour."""
+    """A chart of groups from left to right, whose series have colours."""
 
     title: str
     y_scale: Scale

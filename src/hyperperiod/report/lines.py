@@ -67,7 +67,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Band:
-    """A shaded part of the axis."""
+    """A shaded part of the x axis, from one value to another."""
 
     start: float
     end: float

@@ -48,7 +48,7 @@ class ReportMoment:
 
     @property
     def title(self) -> str:
-        """What happens, to whom and when: `first miss of brakes.wheel at 12.3 s`."""
+        """The moment in words, such as `first miss of brakes.wheel at 12.3 s`."""
         at_ns = self.deadline_ns if self.reason == FIRST_MISS else self.finish_ns
         when = "never done" if at_ns is None else f"at {duration(at_ns)}"
         return f"{self.reason} of {self.name}, {when}"
@@ -59,7 +59,7 @@ class ReportMoment:
         return f"closest to its deadline: {self.name}, at {duration(self.finish_ns)}"
 
     def until_ns(self, last_ns: int) -> int:
-        """When it finished; `last_ns`, the end of the trace, if it never did."""
+        """Returns when it finished; `last_ns`, the end of the trace, if it never did."""
         return last_ns if self.finish_ns is None else self.finish_ns
 
     def ratio(self, last_ns: int) -> float:
@@ -70,7 +70,7 @@ class ReportMoment:
         return spent_ns / (self.deadline_ns - self.release_ns)
 
     def is_late(self, last_ns: int) -> bool:
-        """Whether its deadline came and it was not done."""
+        """Returns whether its deadline came before it was done."""
         if self.finish_ns is None:
             return 0 < self.deadline_ns <= last_ns
         return 0 < self.deadline_ns < self.finish_ns

@@ -29,10 +29,10 @@ def percent(value: float | None) -> str:
 
 
 def whole(value: int | None) -> str:
-    """A count with thin spaces between thousands."""
+    """Returns a count as text, with thin spaces between thousands."""
     return NOTHING if value is None else f"{value:,}".replace(",", "\u202f")
 
 
 def times(count: int, one: str, many: str | None = None) -> str:
-    """A count with its word: `1 job`, `3 jobs`."""
+    """Returns a count with its word: `1 job`, `3 jobs`."""
     return f"{whole(count)} {one if count == 1 else many or one + 's'}"

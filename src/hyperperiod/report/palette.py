@@ -13,7 +13,7 @@ DASHES: Final = ("", "6 3", "2 3", "8 3 2 3")
 
 
 def color(index: int) -> str:
-    """The hue of the index-th domain or policy."""
+    """Returns the colour of the index-th domain or policy."""
     return COLORS[index % len(COLORS)]
 
 

@@ -16,7 +16,7 @@ _SIZE = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 
 
 class Panels(NamedTuple):
-    """Charts from top to bottom."""
+    """A picture of several charts from top to bottom."""
 
     charts: Sequence[Chart]
 

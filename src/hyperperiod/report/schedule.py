@@ -85,7 +85,7 @@ class Leg(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What there is to draw between two instants (ns), with a name on the axis at each step."""
+    """A picture of a schedule between two instants (ns), with a name on the axis at each step."""
 
     header: Header
     rows: list[str]
@@ -100,7 +100,7 @@ class Scene(NamedTuple):
     step_ns: int
 
     def shows(self, time_ns: int) -> bool:
-        """Whether an instant lies in what is drawn."""
+        """Returns whether an instant (ns) lies in what is drawn."""
         return self.from_ns <= time_ns <= self.to_ns
 
     def x(self, time_ns: int) -> float:
@@ -109,11 +109,11 @@ class Scene(NamedTuple):
         return LEFT + (WIDTH - LEFT - RIGHT) * inside / (self.to_ns - self.from_ns)
 
     def y(self, row: str) -> int:
-        """The top of a row."""
+        """Returns where the top of a row is in the picture."""
         return HEAD + ROW * self.rows.index(row)
 
     def color(self, row: str) -> str:
-        """The hue of a row."""
+        """Returns the colour of a row, by its place among the rows."""
         return COLORS[self.rows.index(row) % len(COLORS)]
 
 
@@ -200,7 +200,7 @@ def legs_of(header: Header, records: Records) -> Iterator[Leg]:
 
 
 def refills(header: Header, records: Records) -> Iterator[tuple[int, str]]:
-    """When budgets came back: on their grid, where the rule has one, else as recorded."""
+    """Returns when budgets came back: on their grid, where the rule has one, else as recorded."""
     on_grid = [("spare", header["spare"]["period_ns"])] if header["spare"] else []
     if header["budget"] in ("periodic", "deferrable", "polling"):
         on_grid += [(one["name"], one["period_ns"]) for one in header["vcpus"] if one["period_ns"]]
@@ -214,7 +214,7 @@ def refills(header: Header, records: Records) -> Iterator[tuple[int, str]]:
 
 
 def draw(view: Scene, title: str) -> str:
-    """The picture as SVG."""
+    """Returns the picture of the schedule as SVG."""
     flows = view.header.get("flows", [])
     height = HEAD + ROW * len(view.rows) + FOOT + (18 if flows else 0)
     parts = [
@@ -289,7 +289,7 @@ def short(time_ns: int) -> str:
 
 
 def boxes(view: Scene) -> Iterator[str]:
-    """Who runs, as a box in its row, and who pays, as a strip below the payer's."""
+    """Draws who runs, as a box in its row, and who pays, as a strip below the payer's."""
     for box in view.boxes:
         x, wide = view.x(box.start_ns), view.x(box.end_ns) - view.x(box.start_ns)
         if box.run:
@@ -349,12 +349,12 @@ def ways(view: Scene) -> Iterator[str]:
 
 
 def seen(view: Scene, leg: Leg) -> bool:
-    """Whether a part of a stretch of an item's way lies in what is drawn."""
+    """Returns whether a part of a stretch of an item's way lies in what is drawn."""
     return leg.start_ns <= view.to_ns and leg.end_ns >= view.from_ns
 
 
 def legend(view: Scene, height: int) -> Iterator[str]:
-    """What the shapes mean: those that occur."""
+    """Yields the legend as SVG: the shapes that occur, and their meaning."""
     y = height - 14
     hatched = any(box.run and box.run not in box.pay for box in view.boxes)
     swatch = f'<rect x="{{x}}" y="{y - 10}" width="16" height="11" fill="{{fill}}" stroke="#888"/>'
@@ -384,7 +384,7 @@ def legend(view: Scene, height: int) -> Iterator[str]:
 
 
 def names_of_flows(view: Scene, height: int) -> Iterator[str]:
-    """How the items of each flow are drawn."""
+    """Yields the legend of the items of each flow as SVG."""
     x, y = LEFT, height - 14
     for number, flow in enumerate(view.header.get("flows", [])):
         text = escape(f"items of {flow['name']}")

@@ -20,7 +20,7 @@ _IDS = 1 << 16
 
 
 class State:
-    """What the records so far leave behind.
+    """The state of a run after the records so far.
 
     `decisions`: the last run or idle record of each pcpu that has one. `in_flight`: the release
     records of jobs that are not complete, oldest first. Remaining budgets are those at the last
@@ -56,7 +56,7 @@ class State:
                 yield from ((payer, now_ns - since_ns) for payer in payers - {NONE})
 
     def remaining_ns(self, server: int) -> int | None:
-        """What the server had left when it was last charged or refilled; None before that."""
+        """Returns what (ns) the server had left at its last charge or refill; None before that."""
         return int(self._remaining_ns[server]) if self._refilled[server] else None
 
     def add(self, chunk: Records) -> None:
@@ -116,7 +116,7 @@ def unfinished(before: Records, chunk: Records) -> Records:
 
 
 def job_keys(records: Records) -> NDArray[np.uint64]:
-    """One number for task and job of each record."""
+    """Returns one number for the task and the job of each record."""
     keys: NDArray[np.uint64] = records["task"].astype(np.uint64) << np.uint64(32) | records["job"]
     return keys
 

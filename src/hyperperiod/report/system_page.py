@@ -71,7 +71,7 @@ class TaskRow:
 
     @property
     def trouble(self) -> float:
-        """How much this row deserves to be seen: misses, then what is open, then closeness."""
+        """The rank of the row among those to be seen first: misses, open verdicts, closeness."""
         not_guaranteed = self.deadline_ns is not None and self.schedulable is not True
         return (self.dmr or 0) * 1e6 + not_guaranteed * 10 + (self.share(self.max_ns) or 0)
 
@@ -104,7 +104,7 @@ class DomainRow:
 
     @property
     def trouble(self) -> float:
-        """How much this row deserves to be seen: what is not guaranteed comes first."""
+        """The rank of the row among those to be seen first: what is not guaranteed leads."""
         return 0.0 if self.best_effort else float(self.schedulable is not True)
 
 
@@ -212,7 +212,7 @@ def write_report(
 
 @dataclass(frozen=True)
 class ReadTrace:
-    """What a page takes from a trace."""
+    """The parts of a page that come from a trace."""
 
     data: Mapping[str, Any]
     chosen: Chosen
@@ -239,7 +239,7 @@ def _read_trace(path: Path, progress: Progress) -> ReadTrace:
 
 
 def verdicts(system: System, analysis: AnalysisResult, result: RunResult) -> list[Statement]:
-    """What the analysis proves, what the run saw, and whether they agree."""
+    """Returns what the analysis proves, what the run saw, and whether they agree."""
     found = [_analysis_verdict(system, analysis), _run_verdict(result), *_supply_verdict(result)]
     overruns = result.overruns
     if overruns is not None:
@@ -250,7 +250,7 @@ def verdicts(system: System, analysis: AnalysisResult, result: RunResult) -> lis
 
 
 def _supply_verdict(result: RunResult) -> Iterator[Statement]:
-    """Whether servers got the budgets that they wanted; nothing of a run without such periods."""
+    """Returns whether servers got the budgets that they wanted; nothing without such periods."""
     wanted = sum(periods.wanted for _, periods in result.servers)
     short = [(name, periods) for name, periods in result.servers if periods.short]
     if not wanted:
@@ -377,7 +377,7 @@ def domain_rows(
 def task_rows(
     system: System, analysis: AnalysisResult, result: RunResult, colors: Mapping[str, str]
 ) -> list[TaskRow]:
-    """The tasks, in the order of the file."""
+    """Returns a row for each task, in the order of the file."""
     return [
         TaskRow(
             domain=domain.name,

@@ -150,7 +150,7 @@ def timeline(header: Header, records: Records, chosen: Chosen, meter: Meter) -> 
 def _window(
     header: Header, records: Records, window: ReportWindow, state: State, budgets: dict[int, int]
 ) -> WindowData:
-    """What is drawn of one window; what began before it keeps its true beginning."""
+    """Returns what is drawn of one window; what began before it keeps its true beginning."""
     shown = records[window.first : window.last]
     last_ns = end_ns(records)
     jobs, waiting = _jobs(header, state.in_flight, shown)
@@ -182,13 +182,13 @@ def _window(
 
 
 def domain_names(header: Header) -> list[str]:
-    """The domains in the order of the file."""
+    """Returns the names of the domains in the order of the file."""
     entries = [*header["vcpus"], *header["tasks"]]
     return list(dict.fromkeys(entry["domain"] for entry in entries))
 
 
 def first_view_ns(header: Header) -> int:
-    """How much the timeline shows at first: two periods of the slowest server, if there is one."""
+    """Returns how much (ns) is shown at first: two periods of the slowest server, if any."""
     periods = [entry["period_ns"] or 0 for entry in header["vcpus"]]
     if not any(periods):
         periods = [entry["period_ns"] or 0 for entry in header["tasks"]]
@@ -289,7 +289,7 @@ def _refill(line: list[int], record: Record) -> None:
 
 
 def _fall(line: list[int], time_ns: int, spent_ns: int) -> None:
-    """What was paid until the instant lets the line fall; before its first refill there is none."""
+    """Lets the line fall by what was paid until the instant; there is none before a refill."""
     if line and spent_ns:
         start_ns = max(time_ns - spent_ns, line[-2])
         line += [start_ns, line[-1], time_ns, line[-1] - spent_ns]

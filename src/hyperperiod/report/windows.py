@@ -44,7 +44,7 @@ class ReportWindow:
     moments: list[ReportMoment] = field(default_factory=list)
 
     def holds(self, moment: ReportMoment, last_ns: int) -> bool:
-        """Whether the moment is in the window from its release to its finish."""
+        """Returns whether the moment is in the window from its release to its finish."""
         return self.start_ns <= moment.release_ns and moment.until_ns(last_ns) <= self.end_ns
 
 

@@ -42,7 +42,7 @@ class CheckResult:
 
     @property
     def ok(self) -> bool:
-        """Whether no property fails; a skipped one does not."""
+        """Returns whether no property fails; one that is skipped does not."""
         return all(finding.status is not Status.FAILS for _, finding in self.findings)
 
     @property
@@ -52,7 +52,7 @@ class CheckResult:
 
     @property
     def result(self) -> TraceCheckResult:
-        """The result object of `trace check --json`."""
+        """The object that `trace check --json` prints."""
         return TraceCheckResult(
             trace=str(self.path),
             system=self.system,

@@ -64,7 +64,7 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What comparing two traces found."""
+    """The differences between the schedules of two traces, or that there are none."""
 
     hosts: tuple[str, str]
     bound_ns: int
@@ -86,12 +86,12 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether the two traces show the same schedule within the bound."""
+        """Returns whether the two traces show the same schedule within the bound."""
         return self.divergence is None and not self.unequal_jobs
 
     @property
     def result(self) -> TraceDiffResult:
-        """The result object of `trace diff --json`."""
+        """The object that `trace diff --json` prints."""
         return TraceDiffResult(
             hosts=self.hosts,
             agrees=self.agrees,
@@ -134,7 +134,7 @@ class Comparison:
 
 
 def compare(first: Trace, second: Trace, bound_ns: int) -> Comparison:
-    """Compare two traces of one system.
+    """Compares the schedules of two traces of one system.
 
     Raises InputError when they are not of one: other vcpus, tasks or pcpus.
     """
@@ -201,7 +201,7 @@ def _at(rows: list[Interval], starts: list[int], time_ns: int) -> Interval | Non
 
 
 def _says(row: Interval | None) -> tuple[str, str] | None:
-    """Who runs and who pays in an interval; None where there is none."""
+    """Returns who runs and who pays in an interval; None where there is none."""
     return None if row is None else (row.run, row.pay)
 
 
@@ -212,18 +212,18 @@ def _interval_text(row: Interval | None) -> str:
 
 
 def _sides(stretch: Divergence, until_ns: int) -> int:
-    """How many ends of a stretch are boundaries; begin and end of the run are none."""
+    """Returns how many ends of a stretch are boundaries; begin and end of the run are none."""
     return (stretch.start_ns > 0) + (stretch.end_ns < until_ns)
 
 
 def _inner_ns(stretch: Divergence, until_ns: int, bound_ns: int) -> int:
-    """How much of a stretch is farther than the bound from its ends."""
+    """Returns how much (ns) of a stretch is farther than the bound from its ends."""
     length_ns = stretch.end_ns - stretch.start_ns
     return max(0, length_ns - _sides(stretch, until_ns) * bound_ns)
 
 
 def _covered_by_ns(stretch: Divergence, until_ns: int) -> int:
-    """The least bound that covers a stretch."""
+    """Returns the least bound (ns) that covers a stretch from its ends."""
     return -(-(stretch.end_ns - stretch.start_ns) // max(1, _sides(stretch, until_ns)))
 
 
@@ -268,7 +268,7 @@ def _compare_jobs(
 
 
 def _last_ran_ns(trace: Trace) -> dict[str, int]:
-    """Until when each domain ran that did at all."""
+    """Returns until when (ns) each domain ran that did at all."""
     header, records = trace
     last_ns = np.zeros(len(header["vcpus"]), np.uint64)
     for pcpu in range(header["pcpus"]):
@@ -293,7 +293,7 @@ def _response_ns(job: Job | None) -> int | None:
 
 
 def _may_lack(job: Job | None, other: Job | None, late_ns: int) -> bool:
-    """Whether a job may be missing or unfinished here: the other's is only just not."""
+    """Returns whether a job may be missing or unfinished here: the other's is only just not."""
     if other is None:
         return True
     if job is None:

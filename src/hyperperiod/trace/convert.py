@@ -28,7 +28,7 @@ EXTRAS: Final = {"convert_parquet": "parquet"}
 
 
 def writer_for(suffix: str) -> Writer:
-    """Who writes a trace in the format of a suffix; MissingError if its library is missing."""
+    """Returns the writer of the format of a suffix; MissingError if its library is missing."""
     module, name = WRITERS[suffix]
     try:
         writer: Writer = getattr(import_module(f"hyperperiod.trace.{module}"), name)

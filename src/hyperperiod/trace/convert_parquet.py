@@ -48,7 +48,7 @@ NAMES: Final = [field.name for field in SCHEMA if field.type == _NAME]
 
 
 def write_parquet(header: Header, records: Records, path: Path, progress: Progress) -> None:
-    """Writes all records to `path` as Parquet."""
+    """Writes all records to `path` as a Parquet file, a row for each."""
     # Times and values hardly repeat: to look for those that do takes longer than all the rest. The
     # least and greatest of the names of many records would say nothing.
     numbers = [name for name in SCHEMA.names if name not in NAMES]

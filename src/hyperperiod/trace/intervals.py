@@ -25,7 +25,7 @@ from hyperperiod.trace.interval_arrays import IntervalArray, interval_array, mer
 
 
 class Interval(NamedTuple):
-    """One row of `trace intervals`."""
+    """One row of `trace intervals`: who ran and who paid, from when to when (ns)."""
 
     pcpu: int
     start_ns: int
@@ -60,7 +60,7 @@ def _comparable(found: IntervalArray) -> IntervalArray:
 
 
 def _names(header: Header, vcpu: int, payer: int, flags: int) -> tuple[str, str]:
-    """Who runs, and who pays."""
+    """Returns who runs, and the names of those who pay, sorted and joined by semicolons."""
     payers = {server_name(header, payer)} if payer != NONE else set()
     if flags & SECOND_PAYER:
         payers.add(server_name(header, vcpu))

@@ -16,7 +16,7 @@ from hyperperiod.trace.records import Record, each
 
 @dataclass
 class FlowItem:
-    """One row of `trace items`."""
+    """One row of `trace items`: an item from its release to its finish (ns)."""
 
     flow: str
     item: int

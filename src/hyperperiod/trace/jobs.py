@@ -26,7 +26,7 @@ class Job:
 
 
 def jobs(header: Header, records: Records) -> list[Job]:
-    """All jobs that were released in the run."""
+    """Returns all jobs that were released in the run, by task and number."""
     found: dict[tuple[int, int], Job] = {}
     names = [(entry["domain"], entry["name"]) for entry in header["tasks"]]
     release, complete = int(Kind.RELEASE), int(Kind.COMPLETE)
@@ -57,7 +57,7 @@ def _job_records(records: Records) -> Iterator[tuple[int, int, int, int, int]]:
 
 
 def _starts(header: Header, records: Records) -> dict[tuple[int, int], int]:
-    """When each job first had a pcpu for longer than an instant, by (task, job)."""
+    """Returns when (ns) each job first had a pcpu for longer than an instant, by (task, job)."""
     starts: dict[tuple[int, int], int] = {}
     for found in interval_arrays(header, records):
         ran = found[(found["kind"] == Kind.RUN) & (found["task"] != NONE)]

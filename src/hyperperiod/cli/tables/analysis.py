@@ -45,7 +45,7 @@ def analysis_tables(analysis: AnalysisResult) -> Iterable[Table]:
 
 
 def searches(analysis: AnalysisResult) -> Iterable[str]:
-    """How interfaces were found that nothing was given of."""
+    """Returns sentences on how interfaces were found that the file leaves open."""
     for one in _served(analysis.domains):
         if one.algorithm1 is not None:
             from hyperperiod.analysis.domains.algorithm_1 import search_text
@@ -102,7 +102,7 @@ def isolation_table(analysis: AnalysisResult) -> Table:
 
 
 def isolation_reasons(analysis: AnalysisResult) -> Iterable[str]:
-    """Why domains need not be in time once the others do as they like, if not why anyway."""
+    """Returns why domains may be late once others do as they like, but for what `reasons` says."""
     known = set(reasons(analysis))
     for reason in _reasons(_judged_domains(analysis.isolation)):
         if reason not in known:
@@ -110,7 +110,7 @@ def isolation_reasons(analysis: AnalysisResult) -> Iterable[str]:
 
 
 def reasons(analysis: AnalysisResult) -> Iterable[str]:
-    """Why what is asked for is not proved: each reason once, behind all that it is about."""
+    """Returns why deadlines are not proved: each reason once, behind the names it is about."""
     return _reasons(_judged(analysis))
 
 
@@ -128,7 +128,7 @@ def _reasons(judged: Iterable[tuple[str, Judged]]) -> Iterable[str]:
 
 
 def _of_whom(reason: str, name: str) -> tuple[str, str]:
-    """What a reason is about and the reason itself: one from the host level names its server."""
+    """Returns whom a reason is about, and the reason; one of the host level names its server."""
     subject, found, rest = reason.partition(": ")
     return (subject, rest) if found and " " not in subject else (name, reason)
 
@@ -162,7 +162,7 @@ def _all_depths(
 
 
 def _served(domains: Iterable[DomainResult]) -> Iterable[DomainResult | VcpuResult]:
-    """What the tests look at: domains of all depths, or their vcpus where these may differ."""
+    """Returns what has a row: domains of all depths, or their vcpus where these may differ."""
     for _, domain in _all_depths(domains):
         # Where jobs move it is the domain as a whole that is tested.
         yield from (domain,) if domain.tests else domain.each_vcpu or (domain,)
@@ -185,7 +185,7 @@ def _pcpu_verdicts(pcpus: Sequence[PcpuResult]) -> Table:
 
 
 def _paper_text(paper: PaperResult | None) -> str:
-    """What a paper's own test says; it never counts, it is shown for comparison."""
+    """Returns what a paper's own test says; it never counts, it is shown for comparison."""
     if paper is None:
         return NO_VALUE
     return verdict_text(paper.schedulable, f" ({paper.theorem})")
@@ -219,7 +219,7 @@ def _has_interface(one: DomainResult | VcpuResult) -> bool:
 
 
 def _domain_cells(one: DomainResult | VcpuResult) -> Sequence[Cell]:
-    """What is said of a domain, or of a vcpu by itself, beside its interface."""
+    """Returns the cells of a domain, or of a vcpu by itself, beside its interface."""
     bandwidth = one.interface.bandwidth if one.interface else None
     if bandwidth is None and one.interface_overhead is not None and not is_best_effort(one):
         bandwidth = one.utilization + one.interface_overhead

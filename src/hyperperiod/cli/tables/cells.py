@@ -41,7 +41,7 @@ def rate_text(per_second: float | None) -> str:
 
 
 def share_text(value: Any) -> str:
-    """A fraction of a pcpu or of jobs, in percent."""
+    """Returns a fraction of a pcpu or of jobs as text in percent."""
     return NO_VALUE if value is None else f"{100 * float(value):.2f} %"
 
 
@@ -54,7 +54,7 @@ def interface_text(interface: InterfaceResult | None, vcpus: int = 1) -> str:
 
 
 def bound_text(guest: BoundGuest) -> str:
-    """What a guest would need with its tasks bound to vcpus, and how its file says so."""
+    """Returns what a guest needs with its tasks bound to vcpus, and how its file says so."""
     now = "what it has" if guest.moving is None else share_text(guest.moving)
     each: dict[int, list[str]] = {}
     for task, vcpu in guest.vcpus.items():
@@ -81,7 +81,7 @@ CLAIM_INDENT: Final = len("holds: ")
 
 
 def claim_parts(claim: Claim) -> tuple[str, ...]:
-    """Whether a claim holds and whose it is, and below it what we found and what the paper did."""
+    """Returns whether a claim holds and whose it is, then what we found and what the paper did."""
     from hyperperiod.experiments.claim import MARKS
 
     sign = Styled("holds", GOOD) if claim.holds else Styled("fails", FAULT)

@@ -190,7 +190,7 @@ def _summary(result: FitResult) -> Table:
 
 
 def _cost(ns_per_second: float | None) -> str:
-    """Time lost to overheads in every second."""
+    """Returns the time lost to overheads in every second, as text."""
     return NO_VALUE if ns_per_second is None else f"{time_text(ns_per_second)}/s"
 
 

@@ -28,7 +28,7 @@ def _why(status: Mapping[str, Any]) -> str:
 
 
 def servers_table(status: Mapping[str, Any]) -> Table:
-    """One row for each server."""
+    """Returns the table of a status of the daemon, with a row for each server."""
     columns = [
         *words("server"),
         *numbers("cpu"),
@@ -56,7 +56,7 @@ def servers_table(status: Mapping[str, Any]) -> Table:
 
 
 def cpus_text(server: Mapping[str, Any]) -> str:
-    """The cpus that a server may run on."""
+    """Returns the cpus that a server may run on, as a list such as 0,2-3."""
     if "pcpus" in server:
         return ",".join(map(str, server["pcpus"]))
     return str(server.get("pcpu", "any"))
@@ -78,6 +78,6 @@ def share_had(server: Mapping[str, Any]) -> float | None:
 
 
 def member_text(member: Mapping[str, Any]) -> str:
-    """A member as it would be attached: KIND:WHAT."""
+    """Returns a member of a server as it would be attached: KIND:WHAT."""
     kind = next(kind for kind in ("cgroup", "pid", "thread") if kind in member)
     return f"{kind}:{member[kind]}"

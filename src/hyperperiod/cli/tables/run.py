@@ -106,7 +106,7 @@ def _commands(domains: Iterable[RunDomain], horizon_ns: int) -> Table:
 
 
 def ending_text(command: RunCommand) -> str:
-    """How a command ended."""
+    """Returns how a command of a domain ended: with the run, or by itself, with its exit code."""
     if command.ended_ns is None:
         return "with the run"
     return f"by itself after {time_text(command.ended_ns)}, exit code {command.exit_code}"
@@ -186,6 +186,6 @@ def _pcpus(pcpus: Iterable[RunPcpu], horizon_ns: int) -> Table:
 
 
 def misses_text(result: RunResult) -> Styled:
-    """The verdict of a run."""
+    """Returns how many deadlines a run missed, in words and with a colour."""
     good = GOOD if result.is_judged else OPEN
     return Styled(result.outcome, good if result.is_well else BAD)

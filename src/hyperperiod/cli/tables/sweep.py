@@ -27,7 +27,7 @@ def acceptance_table(result: SweepResult) -> Table:
 
 
 def weighted_table(result: SweepResult) -> Table:
-    """One row for each curve."""
+    """Returns the table of weighted schedulability, with a row for each curve."""
     columns = [*words("series", "judge"), *numbers("schedulability")]
     table = Table("Weighted schedulability", columns)
     for row in result.weighted:

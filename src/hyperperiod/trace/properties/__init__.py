@@ -32,7 +32,7 @@ class Property(NamedTuple):
     statement: str
 
     def check(self, header: Header, records: Records) -> PropertyVerdict:
-        """What this property alone finds."""
+        """Checks this property alone and returns its verdict."""
         windows = chunks(records, AT_ONCE)
         return check_windows(header, windows, len(records), properties=[self])[0]
 
@@ -47,7 +47,7 @@ AT_ONCE = 1 << 17
 def check_all(
     header: Header, records: Records, progress: Progress | None = None
 ) -> list[PropertyVerdict]:
-    """What every property finds, in the order of PROPERTIES.
+    """Checks every property and returns the verdicts, in the order of PROPERTIES.
 
     `progress` is called with how much of WORK is done.
     """

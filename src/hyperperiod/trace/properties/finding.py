@@ -8,7 +8,7 @@ from hyperperiod.trace.format import Header
 
 
 class Status(StrEnum):
-    """Whether the property holds in this trace."""
+    """The answer to a check: the property holds, fails, or was skipped."""
 
     HOLDS = "holds"
     FAILS = "fails"
