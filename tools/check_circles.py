@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks that modules of the package do not import one another in circles.
+"""Checks that modules do not know one another in circles: those of the package, and those in C.
 
-A module that knows one that knows it cannot be read, tested or moved alone. What counts is who
-knows whom, not when: imports inside functions and those under TYPE_CHECKING count as all others.
-Run from the top.
+A module that knows one that knows it cannot be read, tested or moved alone. In Python what counts
+is who knows whom, not when: imports inside functions and those under TYPE_CHECKING count as all
+others. In C and C++ a module is a source with the header of its name, and it knows what it
+includes. Run from the top.
 """
 
 import ast
+import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 SOURCES = Path("src")
+C_SOURCES = ("core", "words", "hosts", "guests", "src")
+C_ENDINGS = (".c", ".h", ".cpp", ".hpp")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 Graph = Mapping[str, frozenset[str]]
 
@@ -49,11 +56,33 @@ def _imported(name: str, path: Path, modules: Mapping[str, Path]) -> Iterator[st
                     yield found
 
 
+def c_graph_of(folders: Iterable[str]) -> Graph:
+    """Every C or C++ module below some folders, by its path without ending, with those it includes.
+
+    An include is read from the top, or beside the file that has it; all others are of no module.
+    """
+    graph: dict[str, set[str]] = {}
+    for folder in folders:
+        for path in sorted(Path(folder).rglob("*")):
+            if path.suffix in C_ENDINGS:
+                module = str(path.with_suffix(""))
+                graph.setdefault(module, set()).update(_included(path))
+    return {name: frozenset(known) - {name} for name, known in graph.items()}
+
+
+def _included(path: Path) -> Iterator[str]:
+    for name in INCLUDE.findall(path.read_text()):
+        for place in (Path(name), Path(os.path.normpath(path.parent / name))):
+            if place.is_file():
+                yield str(place.with_suffix(""))
+                break
+
+
 def circles(graph: Graph) -> list[list[str]]:
     """The largest sets of modules that all reach one another, in order of their names."""
     reached = {name: _reached(graph, name) for name in graph}
     found = {
-        frozenset(other for other in reached[name] if name in reached[other])
+        frozenset(other for other in reached[name] if name in reached.get(other, ()))
         for name in graph
         if name in reached[name]
     }
@@ -68,7 +97,7 @@ def _reached(graph: Graph, name: str) -> frozenset[str]:
         one = waiting.pop()
         if one not in found:
             found.add(one)
-            waiting += graph[one]
+            waiting += graph.get(one, ())
     return frozenset(found)
 
 
@@ -88,7 +117,7 @@ def violations(graph: Graph) -> Iterator[str]:
 
 def main() -> int:
     """Prints every violation; 1 if there is one."""
-    found = list(violations(graph_of(SOURCES)))
+    found = [*violations(graph_of(SOURCES)), *violations(c_graph_of(C_SOURCES))]
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

@@ -247,6 +247,25 @@ def test_circles_of_imports_are_found(how: str, tmp_path: Path) -> None:
     assert any("package.a imports" in line for line in check_circles.violations(graph))
 
 
+def test_circles_of_includes_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source counts with its header: here one circle is of headers, and one is not."""
+    texts = {
+        "x/a.h": '#include "b.h"\n',
+        "x/b.c": '#include "a.h"\n',
+        "x/c.h": '#include "x/d.h"\n#include <e.h>\n',
+        "x/d.h": "",
+        "x/d.c": '#include "d.h"\n#include "missing.h"\n',
+    }
+    monkeypatch.chdir(tmp_path)
+    for name, text in texts.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    Path("x/b.h").touch()
+    graph = check_circles.c_graph_of(["x"])
+    assert check_circles.circles(graph) == [["x/a", "x/b"]]
+    assert graph["x/c"] == {"x/d"}
+
+
 def test_modules_that_stand_on_one_another_are_no_circle(tmp_path: Path) -> None:
     graph = modules(tmp_path, {"a": "from package.b import f\n", "b": "import sys\n"})
     assert graph["package.a"] == {"package.b"}

@@ -15,7 +15,7 @@
 #include <xen/version.h>
 #include <xencall.h>
 
-#include "text.h"
+#include "message.h"
 
 /* Neither may make a structure of Xen's larger: stock tools would break. */
 _Static_assert(sizeof(struct xen_domctl_sched_hyperperiod)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the user writes and reads: options, times, lists of pcpus, policies, messages, JSON. */
+/* What the user writes and reads: options, times, lists of pcpus, policies, JSON. */
 #ifndef CONTROL_TEXT_H
 #define CONTROL_TEXT_H
 
@@ -8,21 +8,10 @@
 #include <stdio.h>
 
 #include "hypervisor.h"
+#include "message.h"
 
 #include "core/hyperperiod.h"
 #include "words/policies.h"
-
-/* Exit codes. */
-enum { DONE = 0, REFUSED = 1, BAD_INPUT = 2, LACKS = 3 };
-
-_Noreturn void fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* As fail, for a program that goes on. */
-void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Messages are about this line of a file from now on; NULL: about no file. */
-void set_place(const char *path, unsigned int line);
-/* What an errno from Xen means for schedulers and pools. */
-const char *reason(int error);
 
 /*
  * The arguments of a command: words in their order, and options that begin with "--". An option
