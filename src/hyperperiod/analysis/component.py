@@ -90,7 +90,7 @@ class Component:
         return all(source.exact for source in self.sources)
 
 
-_LOCALS = {
+LOCALS = {
     Scheduler.RM: Local.FIXED_PRIORITY,
     Scheduler.DM: Local.FIXED_PRIORITY,
     Scheduler.FP: Local.FIXED_PRIORITY,
@@ -123,7 +123,7 @@ def component_of_tasks(scheduler: Scheduler, tasks: Sequence[Task]) -> Component
     busy = tuple([task.name for task in ranked if task.kind is TaskKind.BUSY])
     if scheduler is Scheduler.FIFO or not busy:
         return Component(
-            _LOCALS[scheduler],
+            LOCALS[scheduler],
             tuple(source_of_task(task) for task in ranked if task.kind is not TaskKind.BUSY),
             busy,
             fifo_with_busy=bool(busy),
@@ -131,7 +131,7 @@ def component_of_tasks(scheduler: Scheduler, tasks: Sequence[Task]) -> Component
     first_busy = next(i for i, task in enumerate(ranked) if task.kind is TaskKind.BUSY)
     below = ranked[first_busy:]
     return Component(
-        _LOCALS[scheduler],
+        LOCALS[scheduler],
         tuple(source_of_task(task) for task in ranked[:first_busy]),
         busy,
         tuple(task.name for task in below if task.kind is not TaskKind.BUSY),
@@ -142,7 +142,7 @@ def component_of_domains(scheduler: Scheduler, domains: Sequence[Domain]) -> Com
     """Inner domains, all of them with an interface, under the scheduler of the outer one."""
     ranked = sorted(domains, key=lambda inner: _inner_rank(scheduler, domains, inner))
     return Component(
-        _LOCALS[scheduler],
+        LOCALS[scheduler],
         tuple(
             Source(inner.name, _load_of_domain(inner))
             for inner in ranked

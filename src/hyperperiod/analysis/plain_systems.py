@@ -3,8 +3,9 @@
 
 Of very many systems that are alike but for their tasks, as sweeps draw them, what is not a number
 is the same: the rules, the proofs behind them, the local scheduler. An example tells it once. Then
-a system is lists of loads, and is asked of the kernels and of the tests of its servers, without an
-object for each task. The verdicts are those of `analyze`, with the same interfaces and bounds.
+a system is lists of loads, and the functions that `analyze` asks are asked of these, without
+reading, checking and numbering tasks before and without making a result after. The verdicts are
+those of `analyze`, with the same interfaces and bounds.
 
 *Plain* is a system on one pcpu whose domains have one vcpu, periodic tasks under rm, dm or edf, and
 an interface that is given or computed, all of them the same way; nothing is taken by overheads,
@@ -19,10 +20,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hyperperiod import _analysis
-from hyperperiod._analysis import Local, Shape
+from hyperperiod._analysis import Shape
 from hyperperiod.analysis.analyze import of_domain
-from hyperperiod.analysis.domains.domain_level import NotCovered, contract_under, shape_for
+from hyperperiod.analysis.component import LOCALS, Component, Load, Source
+from hyperperiod.analysis.domains.algorithm_1 import optimal_interface
+from hyperperiod.analysis.domains.domain_level import (
+    NotCovered,
+    contract_under,
+    judge_component,
+    shape_for,
+)
+from hyperperiod.analysis.domains.minimal_budget import minimal_budget
+from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.resolve import grid_of
 from hyperperiod.analysis.servers.host_level import HostVerdict, host_level
 from hyperperiod.analysis.servers.server import Group, Server
@@ -33,12 +42,8 @@ Row = tuple[int, int, int, int, int]
 """Wcet, period, deadline; no jitter and no blocking."""
 
 _WCET, _PERIOD, _DEADLINE = range(3)
-_LOCALS = {
-    Scheduler.RM: (Local.FIXED_PRIORITY, _PERIOD),
-    Scheduler.DM: (Local.FIXED_PRIORITY, _DEADLINE),
-    Scheduler.EDF: (Local.EDF, _PERIOD),
-}
-"""The kernel of a local scheduler, and which number of a load comes first the smaller it is."""
+_RANKS = {Scheduler.RM: _PERIOD, Scheduler.DM: _DEADLINE, Scheduler.EDF: _PERIOD}
+"""Which number of a load comes first under a local scheduler the smaller it is."""
 
 
 class PlainVerdict(NamedTuple):
@@ -57,7 +62,7 @@ class PlainVerdict(NamedTuple):
 def plain_like(example: System) -> PlainSystems | None:
     """What judges plain systems that are like the example; None if it is not plain."""
     first = example.domains[0]
-    if first.scheduler not in _LOCALS or example.policy.slack is Slack.SPARE:
+    if first.scheduler not in _RANKS or example.policy.slack is Slack.SPARE:
         return None
     if first.best_effort or example != _only_tasks_of(example):
         return None
@@ -105,12 +110,11 @@ class PlainSystems:
 
     def __init__(self, example: System, first: Domain, shape: Shape) -> None:
         self._policy, self._shape = example.policy, shape
-        self._local, self._rank = _LOCALS[first.scheduler]
+        self._local, self._rank = LOCALS[first.scheduler], _RANKS[first.scheduler]
         self._given: Interface | None = first.interface
         self._period_ns = first.interface_period_ns
         self._granule_ns = example.quantum_ns or 1
-        grid = grid_of(first, example.quantum_ns)
-        self._grid = (grid.granule_ns, grid.first_ns, grid.step_ns, grid.last_ns or 0)
+        self._grid = grid_of(first, example.quantum_ns)
         self._turns = example.quantum_ns is not None
         self._priority_of = priorities_in(example)
         self._names = [domain.name for domain in example.domains]
@@ -122,26 +126,18 @@ class PlainSystems:
         """
         if len(domains) > len(self._names) or any(map(_too_long, domains)):
             return None
-        ranks = [
-            sorted(range(len(rows)), key=[row[self._rank] for row in rows].__getitem__)
-            for rows in domains
-        ]
-        ranked = [[rows[at] for at in rank] for rows, rank in zip(domains, ranks, strict=True)]
         interfaces: list[tuple[int, int]] = []
-        for rows in ranked:
-            interface = self._interface(rows)
+        bounds_ns: list[list[int]] = []
+        for rows in domains:
+            component = self._component(rows)
+            interface = self._interface(component)
             if interface is None:
                 return None
-            interfaces.append(interface)
-        bounds_ns: list[list[int]] = []
-        for rows, rank, interface in zip(ranked, ranks, interfaces, strict=True):
-            found = self._bounds(rows, interface)
-            if found is None:
+            whole, found = judge_component(component, Supply(self._shape, *interface))
+            if not whole.holds:
                 return None
-            in_order = [0] * len(found)
-            for at, bound_ns in zip(rank, found, strict=True):
-                in_order[at] = bound_ns
-            bounds_ns.append(in_order)
+            interfaces.append(interface)
+            bounds_ns.append([found[str(at)].bound_ns or 0 for at in range(len(rows))])
         host = self._host(interfaces)
         counted = [
             Verdict(said.holds, "" if said.holds else of_domain(name, said.reason))
@@ -150,28 +146,20 @@ class PlainSystems:
         whole = all_of([*counted, host.whole] if host.overload else counted)
         return PlainVerdict(whole, host.servers, interfaces, bounds_ns)
 
-    def _interface(self, rows: list[Row]) -> tuple[int, int] | None:
+    def _component(self, rows: Sequence[Row]) -> Component:
+        """The loads of one domain, each called by its number, highest priority first."""
+        order = sorted(range(len(rows)), key=[row[self._rank] for row in rows].__getitem__)
+        return Component(self._local, tuple(Source(str(at), Load(*rows[at])) for at in order))
+
+    def _interface(self, component: Component) -> tuple[int, int] | None:
         """Period and budget, given or computed; None if none serves the loads."""
         if self._given is not None:
             return self._given.period_ns, self._given.budget_ns
         if self._period_ns is None:
-            found = _analysis.optimal_interface([(self._local, rows)], self._shape, self._grid)
-            return (found[0], found[1]) if found[1] else None
-        budget_ns, _ = _analysis.minimal_budget(
-            self._local, rows, self._shape, self._period_ns, self._granule_ns
-        )
-        return None if budget_ns is None else (self._period_ns, max(self._granule_ns, budget_ns))
-
-    def _bounds(self, rows: list[Row], interface: tuple[int, int]) -> list[int] | None:
-        """The response bound of each load, highest priority first; None if not all have one."""
-        if self._local is Local.EDF:
-            verdict, _ = _analysis.judge(self._local, rows, (self._shape, *interface, 0))
-            holds = verdict is _analysis.Verdict.HOLDS
-            return [row[_DEADLINE] for row in rows] if holds else None
-        found = _analysis.responses(rows, (self._shape, *interface, 0))
-        if any(verdict is not _analysis.Verdict.HOLDS for verdict, _ in found):
-            return None
-        return [bound_ns for _, bound_ns in found]
+            found = optimal_interface([component], self._shape, self._grid)
+            return (found.period_ns, found.budget_ns) if found.budget_ns else None
+        budget_ns, _ = minimal_budget([component], self._shape, self._period_ns, self._granule_ns)
+        return None if budget_ns is None else (self._period_ns, budget_ns)
 
     def _host(self, interfaces: Sequence[tuple[int, int]]) -> HostVerdict:
         """Whether the servers get their budgets."""

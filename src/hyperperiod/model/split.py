@@ -13,12 +13,12 @@ supply together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hyperperiod.model.changes import Change, vcpus_meant
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.flow import Flow
-from hyperperiod.model.own_vcpu import OwnVcpu
+from hyperperiod.model.own_vcpu import OwnVcpu, VcpuKeys
 from hyperperiod.model.system import System
 from hyperperiod.model.words import Scheduler
 
@@ -46,7 +46,7 @@ def split(system: System) -> System:
 
 
 def parts_of(domain: Domain) -> tuple[Domain, ...]:
-    """What `split` makes of a domain: its vcpus, or itself."""
+    """Returns the domains that `split` makes of one: a domain for each vcpu, or itself."""
     if not is_split(domain):
         return (domain,)
     plain = domain.replace(
@@ -67,41 +67,44 @@ def parts_of(domain: Domain) -> tuple[Domain, ...]:
 
 
 def joined(system: System, parts: System) -> System:
-    """The system with what is known of its parts: every interface, and the spare.
+    """The system with what was found for its parts: interfaces, pcpus, priorities, the spare.
 
-    `parts` is the system that `split` gave, with more interfaces.
+    `parts` is the system that `split` gave, with more keys.
     """
     found = iter(parts.domains)
     return system.replace(
         domains=tuple(
-            _with_interfaces(domain, tuple(next(found) for _ in parts_of(domain)))
-            for domain in system.domains
+            _with_keys(domain, [next(found) for _ in parts_of(domain)]) for domain in system.domains
         ),
         spare=parts.spare,
     )
 
 
-def _with_interfaces(domain: Domain, parts: tuple[Domain, ...]) -> Domain:
+def _with_keys(domain: Domain, parts: Sequence[Domain]) -> Domain:
+    """The domain with the keys of its parts, where these are others than its vcpus have."""
     if not is_split(domain):
         return parts[0]
-    interfaces = [part.interface for part in parts]
-    if not domain.own_vcpus and len(set(interfaces)) == 1:
-        return domain if interfaces[0] is None else domain.replace(**_given(parts[0]))
+    changes = [
+        {
+            name: getattr(part, name)
+            for name in VcpuKeys._fields
+            if getattr(part, name) != getattr(keys, name)
+        }
+        for part, keys in zip(parts, domain.each_vcpu, strict=True)
+    ]
+    if not any(changes):
+        return domain
+    if not domain.own_vcpus and all(change == changes[0] for change in changes):
+        return domain.replace(**changes[0])
     own = domain.own_vcpus or (OwnVcpu(),) * domain.vcpus
     return domain.replace(
         own_vcpus=tuple(
-            one if part.interface is None else one.replace(**_given(part))
-            for one, part in zip(own, parts, strict=True)
+            one.replace(
+                **{name: None if value is False else value for name, value in change.items()}
+            )
+            for one, change in zip(own, changes, strict=True)
         )
     )
-
-
-def _given(part: Domain) -> dict[str, object]:
-    """The keys of a domain or a vcpu that is given the interface of this part."""
-    none: dict[str, object] = dict.fromkeys(
-        ("interface_period_ns", "interface_period_range", "weight")
-    )
-    return {**none, "interface": part.interface}
 
 
 def _renamed(flow: Flow, domains: tuple[Domain, ...]) -> Flow:

@@ -25,7 +25,7 @@ of `fit`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -35,9 +35,10 @@ from hyperperiod.analysis.fit.candidates import BudgetGrid
 from hyperperiod.analysis.fit.problem import Wishes, refusal, with_only
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.guests import with_budgets
-from hyperperiod.model import Domain, Scope, System, is_split, split
+from hyperperiod.model import Domain, Scope, System, is_split, joined, split
 from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.split import parts_of
+from hyperperiod.model.vcpus import bandwidth_of
 
 FEW = 256
 """So many placements are all tried."""
@@ -95,6 +96,8 @@ class _Search:
         self.options, self.fit_parts, self.grid = options, fit_parts, grid
         self.until = time.process_time() + options.limit_s
         self.opened, self.settled = _with_guests(opened(system), grid)
+        self.wishes = wishes_of(self.opened)
+        self.homes = [i for i, one in enumerate(self.opened.domains) for _ in parts_of(one)]
         self.pins = list(_together(self.opened))
         self.found: list[tuple[tuple[Fraction, ...], Fitted]] = []
         self.refused: list[Fitted] = []
@@ -148,25 +151,43 @@ class _Search:
         if key in self.known:
             return self.known[key]
         placed = _placed(self.opened, place)
+        parts = _without_idle_servers(split(placed), self.homes, placed)
         costs = [
-            self._fit_pinned(_pinned(placed, pins), solver=solver)
+            self._fit_pinned(placed, self._pinned(parts, pins), solver=solver)
             for pins in self.pins
-            if not _put_on_reserved(placed, pins)
+            if not self._on_reserved(parts, pins)
         ]
         self.known[key] = min((cost for cost in costs if cost is not None), default=None)
         return self.known[key]
 
-    def _fit_pinned(self, whole: System, *, solver: bool) -> tuple[Fraction, ...] | None:
-        """The same with tasks on their vcpus, and on their pcpus the vcpus that go together."""
+    def _pinned(self, parts: System, pins: dict[int, int]) -> System:
+        """The vcpus with all of these domains, by number, on one pcpu each."""
+        return parts.replace(
+            domains=tuple(
+                part.replace(pcpu=pins.get(home, part.pcpu))
+                for home, part in zip(self.homes, parts.domains, strict=True)
+            )
+        )
+
+    def _on_reserved(self, parts: System, pins: dict[int, int]) -> bool:
+        """Whether a vcpu would go to a reserved pcpu that the file does not put it on."""
+        return any(
+            part.pcpu is None and pins.get(home) in self.wishes.reserved
+            for home, part in zip(self.homes, parts.domains, strict=True)
+        )
+
+    def _fit_pinned(
+        self, placed: System, parts: System, *, solver: bool
+    ) -> tuple[Fraction, ...] | None:
+        """The same with the vcpus that go together on their pcpus."""
         if self._over() and (self.found or self.refused):
             self.complete = False
             return None
         seconds = max(0.1, self.until - time.process_time())
         options = replace(self.options, solver=solver, limit_s=seconds)
-        wishes = wishes_of(whole)
-        used = [part for part in split(whole).domains if not _comes_last(part, whole, wishes)]
+        used = [part for part in parts.domains if not self._comes_last(part, parts.pcpus)]
         try:
-            found = self.fit_parts(with_only(split(whole), used), wishes, options)
+            found = self.fit_parts(with_only(parts, used), self.wishes, options)
         except KeyboardInterrupt:
             self.stopped, self.complete = True, False
             return None
@@ -177,19 +198,50 @@ class _Search:
         if found.system is None:
             self.refused += [found] * last
             return None
-        parts, system = found.system, joined_parts(whole, found.system)
-        if system is None:
-            every = [self._fit_pinned(one, solver=solver) for one in _pinned_last(whole)]
+        whole = _with_last(parts, found.system, self.wishes)
+        if whole is None:
+            every = [
+                self._fit_pinned(placed, one, solver=solver) for one in self._last_pinned(parts)
+            ]
             return min((cost for cost in every if cost is not None), default=None)
+        system = joined(placed, whole)
         found.reason = refusal(system, parts=False)
         if found.reason:
             found.status, found.system, found.exhausted = "not found", None, False
             self.refused, self.complete = [*self.refused, found], False
             return None
-        cost = _cost(self.options, parts)
-        found.parts, found.system = parts, system
+        cost = _cost(self.options, found.system)
+        found.parts, found.system = found.system, system
         self.found.append((cost, found))
         return cost
+
+    def _comes_last(self, part: Domain, pcpus: int) -> bool:
+        """Whether a vcpu gets its pcpu after all others: it needs no time, and may be anywhere.
+
+        It has no work, or something is asked of its pcpu, which others choose with less choice.
+        """
+        if not part.best_effort or part.pcpu is not None:
+            return False
+        workless = not part.tasks and not part.scheduler.is_global
+        wished = any(part.name in pair for pair in self.wishes.apart)
+        return workless or wished or len(self.wishes.reserved) == pcpus
+
+    def _last_pinned(self, parts: System) -> Iterator[System]:
+        """The vcpus with those that come last on pcpus, in every way that is as wished."""
+        found = {part.name: part for part in parts.domains}
+        last = [part for part in parts.domains if self._comes_last(part, parts.pcpus)]
+
+        def place(number: int) -> Iterator[System]:
+            if number == len(last):
+                yield parts.replace(domains=tuple(found.values()))
+                return
+            part = last[number]
+            for pcpu in _free_pcpus(part.name, found, self.wishes, parts.pcpus):
+                found[part.name] = part.replace(pcpu=pcpu)
+                yield from place(number + 1)
+            found[part.name] = part
+
+        return place(0)
 
     def _best(self) -> Fitted | None:
         """The least of all; among those within a share of the least bandwidth, if asked.
@@ -369,28 +421,37 @@ def _first_with_room(loads: Sequence[Fraction], more: Fraction) -> int:
 
 
 def _placed(system: System, place: Place) -> System:
-    """The system with tasks on these vcpus; a vcpu without tasks and interface is best effort."""
-    domains = []
-    for i, domain in enumerate(system.domains):
-        if not is_split(domain) or (domain.moves_jobs and domain.scheduler.is_global):
-            domains.append(domain)
-            continue
-        tasks = tuple(
-            task.replace(vcpu=place.get((i, j), task.vcpu)) for j, task in enumerate(domain.tasks)
-        )
-        used = {task.vcpu for task in tasks}
-        own = tuple(
-            one
-            if number in used or keys.interface is not None or keys.best_effort
-            else one.replace(
-                best_effort=True, interface_period_ns=None, interface_period_range=None
+    """The system with tasks on these vcpus."""
+    placed = {number for number, _ in place}
+    return system.replace(
+        domains=tuple(
+            domain.replace(
+                tasks=tuple(
+                    task.replace(vcpu=place.get((i, j), task.vcpu))
+                    for j, task in enumerate(domain.tasks)
+                )
             )
-            for number, (one, keys) in enumerate(
-                zip(_own_vcpus(domain), domain.each_vcpu, strict=True)
-            )
+            if i in placed
+            else domain
+            for i, domain in enumerate(system.domains)
         )
-        domains.append(domain.replace(tasks=tasks, own_vcpus=own))
-    return system.replace(domains=tuple(domains))
+    )
+
+
+def _without_idle_servers(parts: System, homes: Sequence[int], whole: System) -> System:
+    """The vcpus, of which those without tasks and interface are best effort."""
+    return parts.replace(
+        domains=tuple(
+            part.replace(best_effort=True, extra=False, priority=None, **_NO_PERIOD)
+            if not (part.tasks or part.domains or part.interface or part.best_effort)
+            and not whole.domains[home].moves_jobs
+            else part
+            for home, part in zip(homes, parts.domains, strict=True)
+        )
+    )
+
+
+_NO_PERIOD: dict[str, None] = {"interface_period_ns": None, "interface_period_range": None}
 
 
 # -- guests whose jobs move ------------------------------------------------------------------------
@@ -442,13 +503,8 @@ def _with_interfaces(system: System, domain: Domain, grid: BudgetGrid) -> Domain
         granule_ns = grid_ns if step or grid.asked or system.quantum_ns else 1
         made = with_budgets(domain.replace(own_vcpus=own), system.policy, granule_ns)
         if made is not None:
-            found.append((_bandwidth(made), made))
+            found.append((bandwidth_of(made), made))
     return min(found, key=lambda pair: pair[0])[1] if found else domain
-
-
-def _bandwidth(domain: Domain) -> Fraction:
-    each = (keys.interface.bandwidth for keys in domain.each_vcpu if keys.interface is not None)
-    return sum(each, Fraction(0))
 
 
 # -- wishes, and the way back ----------------------------------------------------------------------
@@ -490,128 +546,23 @@ def _homes(domain: Domain, free: Sequence[int]) -> Sequence[int]:
     return given if len(given) == 1 else []
 
 
-def _put_on_reserved(system: System, pins: dict[int, int]) -> bool:
-    """Whether vcpus would go to a reserved pcpu, to which another one is pinned."""
-    return any(
-        part.pcpu is None
-        for i, pcpu in pins.items()
-        if pcpu in system.reserved
-        for part in parts_of(system.domains[i])
-    )
-
-
-def _pinned_last(system: System) -> Iterator[System]:
-    """The system with the vcpus that come last on pcpus, in every way that is as wished."""
-    wishes = wishes_of(system)
-    found = {part.name: part for part in split(system).domains}
-    last = [part for part in found.values() if _comes_last(part, system, wishes)]
-
-    def place(number: int) -> Iterator[System]:
-        if number == len(last):
-            yield _with_pins(system, {part.name: found[part.name].pcpu for part in last})
-            return
-        part = last[number]
-        for pcpu in _free_pcpus(part.name, found, wishes, system.pcpus):
-            found[part.name] = part.replace(pcpu=pcpu)
-            yield from place(number + 1)
-        found[part.name] = part
-
-    return place(0)
-
-
-def _with_pins(system: System, pins: dict[str, int | None]) -> System:
-    """The system with the vcpus of these names on these pcpus."""
-
-    def pinned(domain: Domain) -> Domain:
-        if not is_split(domain):
-            return domain.replace(pcpu=pins.get(domain.name, domain.pcpu))
-        own = list(_own_vcpus(domain))
-        chosen = [(n, pins[name]) for n, name in enumerate(domain.vcpu_names) if name in pins]
-        for number, pcpu in chosen:
-            own[number] = own[number].replace(pcpu=pcpu)
-        return domain.replace(own_vcpus=tuple(own)) if chosen else domain
-
-    return system.replace(domains=tuple(map(pinned, system.domains)))
-
-
-def _pinned(system: System, pins: dict[int, int]) -> System:
-    """The system with all vcpus of these domains on one pcpu."""
-    return system.replace(
-        domains=tuple(
-            domain
-            if i not in pins
-            else domain.replace(
-                pcpu=pins[i],
-                pcpus=None,
-                own_vcpus=tuple(one.replace(pcpu=None) for one in domain.own_vcpus),
-            )
-            for i, domain in enumerate(system.domains)
-        )
-    )
-
-
-def _comes_last(part: Domain, system: System, wishes: Wishes) -> bool:
-    """Whether a vcpu gets its pcpu after all others: it needs no time, and may be anywhere.
-
-    It has no work, or something is asked of its pcpu, which others choose with less choice.
-    """
-    if not part.best_effort or part.pcpu is not None:
-        return False
-    workless = not part.tasks and not part.scheduler.is_global
-    wished = any(part.name in pair for pair in wishes.apart)
-    return workless or wished or len(wishes.reserved) == system.pcpus
-
-
-def joined_parts(system: System, parts: System) -> System | None:
-    """The system with what was found for its parts: interfaces, pcpus and priorities.
-
-    Vcpus without work that have no part go where no wish is against it; None if there is no place.
-    """
-    found = {part.name: part for part in parts.domains}
-    wishes = wishes_of(system)
-    for domain in system.domains:
-        for part in parts_of(domain):
-            if part.name in found:
-                continue
-            pcpu = part.pcpu
-            if pcpu is None and system.policy.scope is Scope.PARTITIONED:
-                pcpu = next(_free_pcpus(part.name, found, wishes, system.pcpus), None)
-                if pcpu is None:
-                    return None
-            found[part.name] = part.replace(pcpu=pcpu)
-    domains = tuple(
-        _joined(domain, [found[part.name] for part in parts_of(domain)])
-        if is_split(domain)
-        else found[domain.name]
-        for domain in system.domains
-    )
-    return system.replace(domains=domains, spare=parts.spare)
+def _with_last(parts: System, found: System, wishes: Wishes) -> System | None:
+    """The vcpus as found, and the others where no wish is against it; None if there is no place."""
+    fitted = {part.name: part for part in found.domains}
+    for part in parts.domains:
+        if part.name in fitted:
+            continue
+        pcpu = part.pcpu
+        if pcpu is None and parts.policy.scope is Scope.PARTITIONED:
+            pcpu = next(_free_pcpus(part.name, fitted, wishes, parts.pcpus), None)
+            if pcpu is None:
+                return None
+        fitted[part.name] = part.replace(pcpu=pcpu)
+    domains = tuple(fitted[part.name] for part in parts.domains)
+    return parts.replace(domains=domains, spare=found.spare)
 
 
 def _free_pcpus(name: str, found: dict[str, Domain], wishes: Wishes, pcpus: int) -> Iterator[int]:
     """The pcpus on which a vcpu may be beside those that are found."""
     beside = {part.pcpu for part in found.values() if frozenset((name, part.name)) in wishes.apart}
     return (n for n in range(pcpus) if n not in wishes.reserved and n not in beside)
-
-
-def _joined(domain: Domain, parts: Iterable[Domain]) -> Domain:
-    return domain.replace(
-        pcpu=None,
-        pcpus=None,
-        priority=None,
-        interface=None,
-        interface_period_ns=None,
-        interface_period_range=None,
-        best_effort=False,
-        own_vcpus=tuple(
-            OwnVcpu(
-                pcpu=part.pcpu,
-                priority=part.priority,
-                interface=part.interface,
-                best_effort=part.best_effort or None,
-                extra=(part.extra or None) if part.interface is not None else None,
-                weight=part.weight if part.best_effort else None,
-            )
-            for part in parts
-        ),
-    )
