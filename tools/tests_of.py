@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hyperperiod.analysis.proofs import PROOFS, SHARPER
+from hyperperiod.analysis.proofs import PROOFS, REFINEMENTS
 from hyperperiod.commands import COMMANDS
 from hyperperiod.model import PRESETS, Budget, Order, Slack
 
@@ -70,7 +70,7 @@ def hunts_of(rule: str) -> set[Path]:
         for hunt in row.hunts
     } | {
         hunt
-        for row in SHARPER
+        for row in REFINEMENTS
         if rule in map(str, (row.budget, *row.orders, *row.slacks))
         for hunt in row.hunts
     }

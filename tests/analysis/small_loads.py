@@ -6,11 +6,11 @@ from __future__ import annotations
 import random
 
 from hyperperiod._analysis import Shape
-from hyperperiod.analysis.component import Load, Source
+from hyperperiod.analysis.component import Load, NamedLoad
 from hyperperiod.analysis.domains.supply_bound import Supply
 
 
-def drawn_loads(draw: random.Random) -> tuple[list[Source], Supply]:
+def drawn_loads(draw: random.Random) -> tuple[list[NamedLoad], Supply]:
     """A few small loads, and a supply that may or may not do."""
     period = draw.randrange(2, 9)
     shape = draw.choice([Shape.GENERAL, Shape.GENERAL, Shape.POLLING, Shape.HARMONIC])
@@ -25,5 +25,5 @@ def drawn_loads(draw: random.Random) -> tuple[list[Source], Supply]:
             draw.choice([0, 0, draw.randrange(own)]),
             draw.choice([0, 0, draw.randrange(1, 4)]),
         )
-        sources.append(Source(f"t{index}", load))
+        sources.append(NamedLoad(f"t{index}", load))
     return sources, supply

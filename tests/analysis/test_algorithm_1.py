@@ -11,7 +11,7 @@ from tests.analysis import plain
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.algorithm_1 import Grid, optimal_interface, search_text
 from hyperperiod.analysis.domains.harmonic_supply import refusal
 from hyperperiod.analysis.result import OptimumResult
@@ -21,7 +21,7 @@ FARTHEST = 150
 
 
 def component(local: Local, loads: list[Load]) -> Component:
-    return Component(local, tuple(Source(f"t{i}", load) for i, load in enumerate(loads)))
+    return Component(local, tuple(NamedLoad(f"t{i}", load) for i, load in enumerate(loads)))
 
 
 def best_of_all(parts: list[Component], shape: Shape, quantum: int) -> Fraction | None:

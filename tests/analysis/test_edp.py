@@ -13,7 +13,7 @@ from tests.support.published_edp import EdpInterface, bandwidth_optimal, latest_
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape, Verdict
 from hyperperiod.analysis import analyze, resolve
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
@@ -26,7 +26,7 @@ LOCALS = {Local.FIXED_PRIORITY: plain.fixed_priority, Local.EDF: plain.edf}
 
 
 def component(local: Local, loads: list[Load]) -> Component:
-    return Component(local, tuple(Source(f"t{i}", load) for i, load in enumerate(loads)))
+    return Component(local, tuple(NamedLoad(f"t{i}", load) for i, load in enumerate(loads)))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 from hyperperiod.analysis import Analysis
 from hyperperiod.analysis.domains.domain_level import components_of, judge_domain
 from hyperperiod.analysis.explain.deciding import Deciding, deciding
-from hyperperiod.analysis.explain.supplies import HandSupply, supply_corners
+from hyperperiod.analysis.explain.supplies import CarriedSupply, supply_corners
 from hyperperiod.analysis.explain_result import Explanation
 from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.analysis.witness import IN_HAND
@@ -118,7 +118,7 @@ def check_covered(found: Deciding) -> None:
     """The supply covers what is asked for in the window, and in no shorter one so much."""
     window, supply = found.witness.windows[0], found.provision.supply
     assert supply.sbf(window.window_ns) == window.supply_ns
-    if window.what == "done" and not isinstance(supply, HandSupply):
+    if window.what == "done" and not isinstance(supply, CarriedSupply):
         assert supply.sbf(window.window_ns - 1) < window.demand_ns
     end_ns = window.window_ns * 2
     for at_ns, least_ns in supply_corners(supply, end_ns):

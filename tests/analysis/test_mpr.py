@@ -21,7 +21,7 @@ from tests.support.published_mpr import (
 )
 
 from hyperperiod._analysis import Local, Shape
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.dmpr import dmpr, minimal_dmpr_budget
 from hyperperiod.analysis.domains.mpr import min_supply, minimal_mpr_budget, mpr, mpr_witness
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -145,7 +145,7 @@ def test_a_witness_is_the_tightest_window_or_a_short_one(seed: int) -> None:
         loads, vcpus = random_loads(rng, 4), rng.randint(1, 3)
         period = rng.randint(2, 10)
         supply = Supply(Shape.GENERAL, period, rng.randint((period + 1) // 2, period))
-        sources = tuple(Source(f"t{at}", load) for at, load in enumerate(loads))
+        sources = tuple(NamedLoad(f"t{at}", load) for at, load in enumerate(loads))
         index = rng.randrange(len(loads))
         found = mpr_witness(Component(Local.EDF, sources), index, supply, vcpus)
         if found is None:

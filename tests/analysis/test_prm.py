@@ -12,7 +12,7 @@ from tests.analysis import plain
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local, Shape, Verdict
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.tasks.demand_bound import dbf, deadlines_up_to
@@ -23,7 +23,7 @@ PLAIN = {Local.FIXED_PRIORITY: plain.fixed_priority, Local.EDF: plain.edf}
 
 
 def component(local: Local, loads: list[Load]) -> Component:
-    return Component(local, tuple(Source(f"t{i}", load) for i, load in enumerate(loads)))
+    return Component(local, tuple(NamedLoad(f"t{i}", load) for i, load in enumerate(loads)))
 
 
 @pytest.mark.parametrize("local", list(PLAIN))

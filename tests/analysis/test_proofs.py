@@ -14,7 +14,15 @@ from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis import Analysis, analyze, proofs
 from hyperperiod.analysis.fit.fit import fit
-from hyperperiod.analysis.proofs import PROOFS, SHARPER, Cover, Proof, Rules, Sharper, find_proof
+from hyperperiod.analysis.proofs import (
+    PROOFS,
+    REFINEMENTS,
+    Cover,
+    Proof,
+    Rules,
+    SupplyRefinement,
+    find_proof,
+)
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.host_tests import TESTS
 from hyperperiod.analysis.servers.server import Group, Server
@@ -97,7 +105,7 @@ def test_rules_that_once_had_rows_keep_them() -> None:
 
 @pytest.mark.parametrize("policy", LEGAL, ids=str)
 def test_every_legal_policy_has_one_row(policy: Policy) -> None:
-    assert [proof.names(Rules.of(policy)) for proof in PROOFS].count(True) == 1
+    assert [proof.matches(Rules.of(policy)) for proof in PROOFS].count(True) == 1
 
 
 def test_no_row_names_what_can_never_be() -> None:
@@ -144,7 +152,7 @@ def test_hunts_draw_the_rules_that_they_are_to_attack(proof: Proof) -> None:
     attacked = set()
     for hunt in proof.hunts:
         drawn = drawn_by(hunt)
-        named = {one for one in drawn if proof.names(one)}
+        named = {one for one in drawn if proof.matches(one)}
         assert named or not drawn, hunt
         attacked |= named
     assert {one.slack for one in attacked} == set(proof.slacks)
@@ -287,9 +295,9 @@ def test_the_order_of_rules_in_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    "row", SHARPER, ids=lambda row: f"{row.claim.name}-{row.budget}-{row.scope}-{row.slacks[0]}"
+    "row", REFINEMENTS, ids=lambda row: f"{row.claim.name}-{row.budget}-{row.scope}-{row.slacks[0]}"
 )
-def test_what_is_known_of_other_servers_is_hunted(row: Sharper) -> None:
+def test_what_is_known_of_other_servers_is_hunted(row: SupplyRefinement) -> None:
     """Every row has a proof in its source, is about legal rules, and is attacked under all."""
     assert list((TOP / "src" / "hyperperiod" / "analysis" / "servers").glob(row.source))
     named = {
@@ -299,12 +307,12 @@ def test_what_is_known_of_other_servers_is_hunted(row: Sharper) -> None:
         assert named <= drawn_by(hunt)
     for rules_of_row in named:
         assert find_proof(rules_of_row) is not None
-        assert [other.names(rules_of_row) for other in SHARPER].count(True) == 1
+        assert [other.matches(rules_of_row) for other in REFINEMENTS].count(True) == 1
 
 
 def test_the_page_has_every_row_of_what_is_known() -> None:
     page = (TOP / "docs" / "analysis" / "proofs.md").read_text()
-    for row in SHARPER:
+    for row in REFINEMENTS:
         orders, slacks = ", ".join(row.orders), ", ".join(row.slacks)
         hops = "yes" if Cover.HOPS in row.covers else "no"
         cells = [f"*{row.claim}*", row.budget, row.scope, orders, slacks, hops, f"`{row.source}`"]

@@ -12,7 +12,7 @@ from tests.analysis import plain
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis import analyze
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.component_sensitivity import component_sensitivity, scaled
 from hyperperiod.analysis.domains.domain_level import SupplyContract
 from hyperperiod.analysis.domains.domain_sensitivity import (
@@ -42,7 +42,7 @@ PLAIN: dict[Local, Callable[[list[Load], Shape, int, int], bool | None]] = {
 
 
 def component(local: Local, loads: list[Load]) -> Component:
-    return Component(local, tuple(Source(f"t{i}", load) for i, load in enumerate(loads)))
+    return Component(local, tuple(NamedLoad(f"t{i}", load) for i, load in enumerate(loads)))
 
 
 def some_world(draw: random.Random) -> tuple[list[Load], Supply]:
@@ -200,7 +200,9 @@ def test_many_loads_at_the_edge_take_seconds_not_minutes() -> None:
     draw = random.Random(3)
     periods = [draw.randrange(10**7, 10**9) | 1 for _ in range(60)]
     loads = [Load(max(1, period * 93 // 6000), period, period) for period in periods]
-    component = Component(Local.EDF, tuple(Source(f"t{i}", load) for i, load in enumerate(loads)))
+    component = Component(
+        Local.EDF, tuple(NamedLoad(f"t{i}", load) for i, load in enumerate(loads))
+    )
     found = component_sensitivity(component, Supply(Shape.GENERAL, 10**7, 9_320_000))
     assert found is not None
     assert all(task.largest_wcet_ns is not None for task in found.tasks)

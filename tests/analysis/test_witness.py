@@ -10,7 +10,7 @@ from tests.analysis import plain
 from tests.analysis.small_loads import drawn_loads
 
 from hyperperiod._analysis import Local, Shape, Verdict, judge, last_response
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.witness import Role, Window, Witness, component_witness
 
@@ -112,18 +112,18 @@ def test_edf_shows_the_first_short_window_or_the_tightest(seed: int) -> None:
 
 def test_edf_as_much_work_as_supply_needs_a_whole_cycle() -> None:
     """Half of 2 in half of 4: the rates are equal, and only the blackout decides."""
-    component = Component(Local.EDF, (Source("t", Load(1, 2, 2)),))
+    component = Component(Local.EDF, (NamedLoad("t", Load(1, 2, 2)),))
     (window,) = component_witness(component, 0, Supply(Shape.GENERAL, 4, 2)).windows
     assert (window.what, window.window_ns, window.short_ns) == ("first", 2, 1)
     (window,) = component_witness(component, 0, Supply(Shape.GENERAL, 1, 1)).windows
     assert (window.what, window.window_ns, window.short_ns) == ("tightest", 2, -1)
-    full = Component(Local.EDF, (Source("t", Load(1, 2, 2)), Source("u", Load(3, 6, 6))))
+    full = Component(Local.EDF, (NamedLoad("t", Load(1, 2, 2)), NamedLoad("u", Load(3, 6, 6))))
     (window,) = component_witness(full, 0, Supply(Shape.GENERAL, 1, 1)).windows
     assert (window.what, window.window_ns, window.short_ns) == ("tightest", 6, 0)
 
 
 def test_edf_far_beyond_every_search_names_a_window_that_is_short() -> None:
-    sources = (Source("t", Load(500_000_001, 10**9, 10**15)), Source("u", Load(1, 3, 10**12)))
+    sources = (NamedLoad("t", Load(500_000_001, 10**9, 10**15)), NamedLoad("u", Load(1, 3, 10**12)))
     found = component_witness(Component(Local.EDF, sources), 0, Supply(Shape.GENERAL, 10, 8))
     (window,) = found.windows
     assert (found.holds, found.complete, window.what) == (False, False, "far")

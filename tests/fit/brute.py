@@ -67,7 +67,7 @@ def bandwidth(system: System) -> Fraction:
 
 
 def cost(system: System) -> Fraction:
-    """Events per second: the model of docs/fit.md, counted."""
+    """EventRates per second: the model of docs/fit.md, counted."""
     if system.policy.scope is Scope.GLOBAL:
         return _cost_of(list(system.domains), system.pcpus)
     return sum(

@@ -63,11 +63,11 @@ def test_the_papers_recommendations() -> None:
 
 
 def test_prices() -> None:
-    assert cost.prices_of(Overheads(migration_ns=5)) == cost.Prices()
+    assert cost.prices_of(Overheads(migration_ns=5)) == cost.EventPrices()
     prices = cost.prices_of(
         Overheads(pick_ns=2, interrupt_ns=1, replenish_ns=7, context_switch_ns=9)
     )
-    assert prices == cost.Prices(run=3, replenish=7, switch=9, in_time=True)
-    one = cost.Events(Fraction(10), Fraction(4), Fraction(12), Fraction(20))
+    assert prices == cost.EventPrices(run=3, replenish=7, switch=9, in_time=True)
+    one = cost.EventRates(Fraction(10), Fraction(4), Fraction(12), Fraction(20))
     assert one.count == 34
     assert one.cost(prices) == 3 * 14 + 7 * 12 + 9 * 20

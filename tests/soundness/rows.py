@@ -86,7 +86,7 @@ def policies_of(row: Proof) -> list[Policy]:
     No policy has the row of slice-once under fp-edf for all its servers: it is that of the ordinary
     ones beside slice.
     """
-    found = [policy for policy in legal_policies() if row.names(Rules.of(policy))]
+    found = [policy for policy in legal_policies() if row.matches(Rules.of(policy))]
     if not found:
         assert (row.budget, row.order) == (Budget.SLICE_ONCE, Order.FP_EDF)
         return policies_of(ROWS["slice+fp-edf"])

@@ -17,7 +17,7 @@ from tests.support.campaign import Trial, hunt, sizes
 from tests.support.ticks import Section
 
 from hyperperiod._analysis import Local, Shape
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -107,7 +107,7 @@ def under_a_supply(draw: random.Random) -> Trial:
     period = draw.randint(2, 6)
     budget = draw.randint(1, period)
     loads, sections = some_tasks(draw, local, 0.5 * budget / period)
-    component = Component(local, tuple(Source(str(i), load) for i, load in enumerate(loads)))
+    component = Component(local, tuple(NamedLoad(str(i), load) for i, load in enumerate(loads)))
     supply = Supply(Shape.GENERAL, period, budget)
     if local is Local.FIXED_PRIORITY:
         bounds = [verdict.bound_ns for verdict in fixed_priority(component, supply)]

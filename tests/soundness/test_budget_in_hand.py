@@ -24,16 +24,16 @@ from hyperperiod._analysis import Local
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains import budget_in_hand
-from hyperperiod.analysis.domains.budget_in_hand import InHand, bounds_in_hand
+from hyperperiod.analysis.domains.budget_in_hand import CarriedBudget, bounds_in_hand
 from hyperperiod.analysis.domains.supply_bound import Staircase
-from hyperperiod.analysis.proofs import Rules, find_sharper
+from hyperperiod.analysis.proofs import Rules, find_refinement
 from hyperperiod.model import Budget, Sbf, System
 from hyperperiod.model.policy import legal_policies
 
 POLICIES = tuple(
     policy
     for policy in legal_policies()
-    if policy.budget in (Budget.DEFERRABLE, Budget.CBS) and find_sharper(Rules.of(policy))
+    if policy.budget in (Budget.DEFERRABLE, Budget.CBS) and find_refinement(Rules.of(policy))
 )
 RULES = {(policy.budget, policy.order) for policy in POLICIES}
 WAIT = ((0, 3),)
@@ -41,12 +41,12 @@ KEPT_STATES = 200_000
 """Worlds with more states are left out."""
 
 
-def in_hand(*, kept: bool = False) -> InHand:
+def in_hand(*, kept: bool = False) -> CarriedBudget:
     """A budget of 2 in 10 for which at most 3 is waited while there is some of it."""
-    return InHand(10, 10, 2, 2, WAIT, Staircase(10, 2, ((0, 11),)), kept)
+    return CarriedBudget(10, 10, 2, 2, WAIT, Staircase(10, 2, ((0, 11),)), kept)
 
 
-def bounds_of(loads: list[Load], hand: InHand, before: list[int | None]) -> list[int | None]:
+def bounds_of(loads: list[Load], hand: CarriedBudget, before: list[int | None]) -> list[int | None]:
     return bounds_in_hand(component(Local.FIXED_PRIORITY, loads), hand, before)
 
 

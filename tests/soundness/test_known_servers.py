@@ -22,7 +22,7 @@ from tests.support.server_world import World, attack, some_servers, some_world
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.domains.domain_level import judge_domain
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
-from hyperperiod.analysis.proofs import SHARPER, Rules, Sharper
+from hyperperiod.analysis.proofs import REFINEMENTS, Rules, SupplyRefinement
 from hyperperiod.analysis.servers import server_table
 from hyperperiod.analysis.servers.known_servers import known_supply
 from hyperperiod.analysis.supply_contracts import contracts_of
@@ -30,10 +30,12 @@ from hyperperiod.model import Budget, Policy, Sbf, Scope, parse_policy
 from hyperperiod.model.policy import legal_policies
 
 POLICIES = tuple(
-    policy for policy in legal_policies() if any(row.names(Rules.of(policy)) for row in SHARPER)
+    policy
+    for policy in legal_policies()
+    if any(row.matches(Rules.of(policy)) for row in REFINEMENTS)
 )
 each_row = pytest.mark.parametrize(
-    "row", SHARPER, ids=lambda row: f"{row.claim.name.lower()}-{row.budget}-{row.scope}"
+    "row", REFINEMENTS, ids=lambda row: f"{row.claim.name.lower()}-{row.budget}-{row.scope}"
 )
 
 
@@ -47,9 +49,9 @@ def supplies_of(world: World) -> list[Supply | Staircase | None]:
     return found
 
 
-def drawn(row: Sharper, number: int) -> World:
+def drawn(row: SupplyRefinement, number: int) -> World:
     """A world without a quantum, each server in its own domain, with what is known of them."""
-    policies = [policy for policy in POLICIES if row.names(Rules.of(policy))]
+    policies = [policy for policy in POLICIES if row.matches(Rules.of(policy))]
     name = f"known {row.claim} {row.budget} {row.scope} {row.slacks[0]}"
     world = replace(some_world(draw_for(name, number), policies), quantum=0)
     servers = tuple(one._replace(domain_index=at) for at, one in enumerate(world.servers))
@@ -59,7 +61,7 @@ def drawn(row: Sharper, number: int) -> World:
 
 @each_row
 @sizes(250)
-def test_servers_get_what_is_known(systems: int, row: Sharper) -> None:
+def test_servers_get_what_is_known(systems: int, row: SupplyRefinement) -> None:
     worlds = [(number, drawn(row, number)) for number in range(systems)]
     accepted = [(number, world) for number, world in worlds if world.accepted]
     assert len(accepted) > systems // 5
@@ -79,7 +81,7 @@ def one_better(supply: Supply | Staircase | None) -> Supply | Staircase | None:
 
 
 @each_row
-def test_one_tick_better_is_too_good(row: Sharper) -> None:
+def test_one_tick_better_is_too_good(row: SupplyRefinement) -> None:
     """On many worlds: else the bounds, or the attacker, would be no good."""
     worlds = [drawn(row, number) for number in range(60)]
     better = [world.promising_each(list(map(one_better, supplies_of(world)))) for world in worlds]

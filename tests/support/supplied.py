@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from tests.support.campaign import Trial, climb
 
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 
 NEVER_LATE = -(10**9)
 
@@ -215,7 +215,7 @@ def some_loads(draw: random.Random, server: Server) -> list[Load]:
 
 
 def component(local: Local, loads: Sequence[Load]) -> Component:
-    return Component(local, tuple(Source(f"t{i}", load) for i, load in enumerate(loads)))
+    return Component(local, tuple(NamedLoad(f"t{i}", load) for i, load in enumerate(loads)))
 
 
 def refuted(local: Local, loads: Sequence[Load], server: Server, ticks: int) -> Trial:

@@ -138,7 +138,7 @@ class Analysis:
         }
 
     def _guest(self, domain: Domain, *, sensitivity: bool) -> GuestFound:
-        """What is known of a domain whose jobs move; no test is about work that flows release."""
+        """Returns verdict, tests, margins of a domain whose jobs move; no tests if flows do."""
         from hyperperiod.analysis.guests import sensitivity_of_guest, tests_of_guest
 
         verdict, contracts = self._guests[domain.name], self._contracts_of(domain)
@@ -167,7 +167,7 @@ class Analysis:
         )
 
     def _of_moving(self, domain: Domain, task: Task) -> Verdict:
-        """What is known of a task whose jobs move, whatever the servers get."""
+        """Returns the verdict on a task whose jobs move, that on its servers included."""
         rows = self.result().domains
         found = next(
             row
@@ -212,7 +212,7 @@ class Analysis:
 
     @cached_property
     def contracts(self) -> dict[str, SupplyContract]:
-        """What stands behind the interface of each domain, by its name."""
+        """The supply contract of each domain's server, by the name of the domain."""
         sbfs = (self.system.sbf,) if self._verdicts_only else tuple(Sbf)
         return contracts_of(self.system, self.groups, sbfs=sbfs)
 
@@ -223,7 +223,7 @@ class Analysis:
 
     @cached_property
     def flows(self) -> FlowAnalysis:
-        """What is known of the flows; their analysis is loaded for systems that have some."""
+        """The analysis of all flows; its modules are loaded for systems that have some."""
         if not self.system.flows:
             return NO_FLOWS
         moving = {f"{one.name}.{task.name}" for one in self._moving for task in one.tasks}
@@ -279,7 +279,7 @@ class Analysis:
         )
 
     def _isolation(self, found: Sequence[DomainResult]) -> tuple[DomainResult, ...]:
-        """What of the domains, of which this is known, holds whatever the others do."""
+        """Returns each domain as it is judged whatever the others do; `found` is as they are."""
         from hyperperiod.analysis.isolation import isolated
 
         def judge(system: System) -> Sequence[DomainResult]:
@@ -288,7 +288,7 @@ class Analysis:
         return tuple(isolated(self._whole, found, judge))
 
     def explanation(self, name: str) -> Explanation:
-        """Why the task or server of that name is in time or not; InputError if there is none."""
+        """Returns why the task or server is in time or not; InputError for an unknown name."""
         # Loaded where it is asked for: it has as many modules as all the tests.
         from hyperperiod.analysis.explain import explain, explain_moving
 
@@ -481,7 +481,7 @@ class Analysis:
         return DomainVerdict(whole, {name: Verdict.unknown(whole.reason) for name in named})
 
     def _unsettled(self) -> list[Verdict]:
-        """What keeps the tests from saying anything about the whole run."""
+        """Returns an unknown with the reason where swaps or changes are to come, else nothing."""
         if self.system.swaps or self.system.changes:
             return [Verdict.unknown("swaps or changes are to come: only the start is analysed")]
         return []
@@ -495,7 +495,7 @@ class Analysis:
     def _sensitivity(
         self, domain: Domain
     ) -> tuple[DomainSensitivityResult | None, Mapping[str, TaskSensitivityResult]]:
-        """How far the domain and its tasks, by name, are from their edge, where that is known."""
+        """Returns the margins of the domain, and of its tasks by name; None and none if unknown."""
         from hyperperiod.analysis.domains.domain_sensitivity import (
             domain_result,
             domain_sensitivity,
@@ -527,7 +527,7 @@ class Analysis:
         return Tried(self.system, index, contract, self.groups[number], self.hosts[number])
 
     def _optimum(self, domain: Domain) -> OptimumResult | None:
-        """How Algorithm 1 found the interface, if it did."""
+        """Returns how Algorithm 1 found the interface; None if it did not."""
         optimum = self.resolution.optima.get(domain.name)
         if optimum is None:
             return None
@@ -539,14 +539,14 @@ class Analysis:
         )
 
     def _minimal_budget(self, domain: Domain) -> MinimalBudgetResult | None:
-        """How the budget of a given period was computed, if it was."""
+        """Returns how the budget of a given period was computed; None if it was not."""
         found = self.resolution.budgets.get(domain.name)
         if found is None or domain.name in self.resolution.optima:
             return None
         return MinimalBudgetResult(exact=found.exact)
 
     def _dmpr(self, domain: Domain) -> DmprResult | None:
-        """What whole vcpus and a part of one would need, beside a domain under gedf."""
+        """Returns what whole vcpus and a part of one would need in place of a domain under gedf."""
         if domain.scheduler is not Scheduler.GEDF:
             return None
         from hyperperiod.analysis.domains.dmpr import dmpr_result
@@ -564,7 +564,7 @@ def _verdicts_of(index: int, group: Group, host: HostVerdict) -> list[Verdict]:
 
 
 def _under(outside: Verdict, verdict: Verdict) -> Verdict:
-    """What holds inside holds only if the server gets its budget, and nothing else is open."""
+    """Returns the verdict inside, unknown where a yes of it rests on what is not proved outside."""
     if outside.holds or not verdict.holds:
         return verdict
     return Verdict.unknown(outside.reason)

@@ -99,7 +99,7 @@ class Judged:
 
     @property
     def accepted(self) -> int:
-        """How many of the sets surely meet every deadline."""
+        """Returns how many of the sets surely meet every deadline."""
         return int(np.count_nonzero(self.verdicts == YES))
 
 

@@ -15,7 +15,7 @@ LOOKS = 100_000_000
 
 
 def looks_for(loads: int) -> int:
-    """How many looks each of some hundred tests of that many loads may spend in one search."""
+    """Returns the looks at one load that a test of so many may spend, in a search of a hundred."""
     return max(100 * loads, LOOKS // 100)
 
 

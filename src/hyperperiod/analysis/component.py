@@ -41,7 +41,7 @@ class Load(NamedTuple):
     blocking: int = 0
 
 
-class Source(NamedTuple):
+class NamedLoad(NamedTuple):
     """A load and what it stands for."""
 
     name: str
@@ -56,7 +56,7 @@ class Source(NamedTuple):
 
     @property
     def too_long(self) -> str:
-        """Why no supply is enough for this work, even alone: empty unless its wcet is too long."""
+        """Returns why no supply is enough for this work, even alone; empty if one may be."""
         wcet, period, deadline = self.load.wcet, self.load.period, self.load.deadline
         if wcet > deadline:
             limit = f"deadline, {format_time(deadline)}"
@@ -72,7 +72,7 @@ class Component:
     """The sources of one vcpu, highest priority first, and names of those beside them."""
 
     local: Local
-    sources: tuple[Source, ...]
+    sources: tuple[NamedLoad, ...]
     busy: tuple[str, ...] = ()  # busy tasks, which have no deadline
     starved: tuple[str, ...] = ()  # tasks below a busy one
     fifo_with_busy: bool = False
@@ -104,12 +104,12 @@ LOCALS = {
 }
 
 
-def source_of_task(task: Task) -> Source:
+def source_of_task(task: Task) -> NamedLoad:
     """The source of the jobs of a task with a period: its load under its name."""
     assert task.wcet_ns is not None, "a busy task is no load"
     assert task.period_ns is not None, "a busy task is no load"
     assert task.deadline_ns is not None, "the model fills deadlines in"
-    return Source(
+    return NamedLoad(
         task.name,
         Load(task.wcet_ns, task.period_ns, task.deadline_ns, task.jitter_ns, task.blocking_ns),
         task.offset_ns,
@@ -144,7 +144,7 @@ def component_of_domains(scheduler: Scheduler, domains: Sequence[Domain]) -> Com
     return Component(
         LOCALS[scheduler],
         tuple(
-            Source(inner.name, _load_of_domain(inner))
+            NamedLoad(inner.name, _load_of_domain(inner))
             for inner in ranked
             for _ in range(inner.vcpus)
         ),

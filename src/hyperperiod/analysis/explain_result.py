@@ -12,7 +12,7 @@ from hyperperiod.model.result_object import ResultObject
 
 
 class ExplainTask(ResultObject):
-    """What a task asks for; an inner domain's server asks as a task of the domain around it."""
+    """The demand of a task; an inner domain's server is a task of the domain around it."""
 
     wcet_ns: int
     period_ns: int
@@ -23,7 +23,7 @@ class ExplainTask(ResultObject):
 
 
 class ExplainServer(ResultObject):
-    """What serves the subject, or the subject itself; `lost_ns` of its budget go to overheads."""
+    """The server of the subject, or the subject itself; overheads take `lost_ns` of its budget."""
 
     period_ns: int
     budget_ns: int
@@ -81,7 +81,7 @@ class ExplainCurves(ResultObject):
 
 
 class Explanation(ResultObject):
-    """Why a task or server is in time or not, or that nothing shows it."""
+    """The reason why a task or server is in time or not, or that nothing shows it."""
 
     subject: str
     kind: str

@@ -56,7 +56,7 @@ def judge_guest(domain: Domain, contracts: Sequence[SupplyContract]) -> DomainVe
 
 
 def tests_of_guest(domain: Domain, contracts: Sequence[SupplyContract]) -> tuple[NamedVerdict, ...]:
-    """What each test that applies says of such a domain."""
+    """Returns the verdict of each test that applies to such a domain."""
     from hyperperiod.analysis.domains.every_test import tests_of_cluster
 
     component = component_of_tasks(domain.scheduler, domain.tasks)
@@ -68,7 +68,7 @@ def tests_of_guest(domain: Domain, contracts: Sequence[SupplyContract]) -> tuple
 
 
 def sensitivity_of_guest(domain: Domain, contracts: Sequence[SupplyContract]) -> Sensitivity | None:
-    """How far its tasks are from their edge on the supply that there is; None where unknown."""
+    """Returns the margins of its tasks on the supply that there is; None where unknown."""
     from hyperperiod.analysis.domains.cluster_sensitivity import cluster_sensitivity
 
     component = component_of_tasks(domain.scheduler, domain.tasks)

@@ -41,7 +41,7 @@ def isolated(
     found: Sequence[DomainResult],
     judge: Callable[[System], Iterable[DomainResult]],
 ) -> Iterator[DomainResult]:
-    """What holds of each domain of the system whatever the others do.
+    """Yields the result of each domain of the system that holds whatever the others do.
 
     `found` is what is known of them as they are; `judge` gives the same of another system.
     """
@@ -55,7 +55,7 @@ def isolated(
 
 
 def _why_not(system: System, domain: Domain) -> str:
-    """Why nothing can be said of a domain whatever the others do; empty if something can."""
+    """Returns why nothing holds of a domain whatever the others do; empty if something may."""
     if any(one.interface is None and not one.best_effort for one in vcpus_of(system)):
         return OPEN
     own = {f"{domain.name}.{task.name}" for task in domain.tasks}

@@ -63,7 +63,7 @@ _ONCE_NS = 2**61
 
 
 class _Periods(NamedTuple):
-    """How the periods of a server lie under a budget rule.
+    """The positions of a server's periods under a budget rule.
 
     `windows`: its events are counted in so many of its own periods. `late`: by so many periods of
     theirs refills of others come closer than a period. `pieces`: refills that a budget falls into.
@@ -104,7 +104,7 @@ def _periods_of(policy: Policy) -> _Periods:
 
 
 def overhead_loads(system: System, domains: Sequence[Domain]) -> tuple[Load, ...]:
-    """What windows on the pcpu that these domains share lose beside the budgets."""
+    """Returns as loads what windows on the pcpu of these domains lose beside the budgets."""
     if not any(vars(system.overheads).values()):
         return ()
     if system.policy.scope is Scope.GLOBAL:
@@ -126,7 +126,7 @@ def budget_loss_ns(
     *,
     across_hops: bool = False,
 ) -> int:
-    """What one budget of the domain, one of these, may lose in a period of it, or of that length.
+    """Returns the most (ns) that overheads take of one budget of the domain, one of these.
 
     Inner servers lose what the domain around them loses in a period of theirs. The server has
     work throughout, or `across_hops` but for instants at which an item goes on inside the domain.
@@ -275,7 +275,7 @@ def _items(system: System, flow: Flow) -> list[Event]:
 
 
 def _all_events(system: System, domains: Sequence[Domain]) -> Iterator[Event]:
-    """What may make shared pcpus pick; each once more for what began just before a window."""
+    """Yields the events that may make shared pcpus pick, each once more for those under way."""
     for event in turns_of(system):
         yield _in_progress(event)
     for domain in domains:

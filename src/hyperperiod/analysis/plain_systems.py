@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.analyze import of_domain
-from hyperperiod.analysis.component import LOCALS, Component, Load, Source
+from hyperperiod.analysis.component import LOCALS, Component, Load, NamedLoad
 from hyperperiod.analysis.domains.algorithm_1 import optimal_interface
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
@@ -47,7 +47,7 @@ _RANKS = {Scheduler.RM: _PERIOD, Scheduler.DM: _DEADLINE, Scheduler.EDF: _PERIOD
 
 
 class PlainVerdict(NamedTuple):
-    """What is known of a system: (period, budget) of each domain, and the bounds of its tasks.
+    """The verdicts on a system, (period, budget) of each domain, and the bounds of its tasks.
 
     `domains` says whether each gets its budgets, by which all its tasks are in time within
     `bounds_ns`.
@@ -60,7 +60,7 @@ class PlainVerdict(NamedTuple):
 
 
 def plain_like(example: System) -> PlainSystems | None:
-    """What judges plain systems that are like the example; None if it is not plain."""
+    """Returns the judge of plain systems that are like the example; None if it is not plain."""
     first = example.domains[0]
     if first.scheduler not in _RANKS or example.policy.slack is Slack.SPARE:
         return None
@@ -120,7 +120,7 @@ class PlainSystems:
         self._names = [domain.name for domain in example.domains]
 
     def judge(self, domains: Sequence[Sequence[Row]]) -> PlainVerdict | None:
-        """What is known of a system of these loads; None if `analyze` is to be asked.
+        """Returns the verdict on a system of these loads; None if `analyze` is to be asked.
 
         There may be no more domains than the example has.
         """
@@ -149,7 +149,7 @@ class PlainSystems:
     def _component(self, rows: Sequence[Row]) -> Component:
         """The loads of one domain, each called by its number, highest priority first."""
         order = sorted(range(len(rows)), key=[row[self._rank] for row in rows].__getitem__)
-        return Component(self._local, tuple(Source(str(at), Load(*rows[at])) for at in order))
+        return Component(self._local, tuple(NamedLoad(str(at), Load(*rows[at])) for at in order))
 
     def _interface(self, component: Component) -> tuple[int, int] | None:
         """Period and budget, given or computed; None if none serves the loads."""

@@ -15,9 +15,9 @@ What the columns mean:
 - loose:  why the server may always get more than the bound, so that a "no" under it is not exact;
 - hunts:  files in tests/soundness that look for a counterexample to the row.
 
-A second table (`SHARPER`) says of which rules more is known than the interface of a server: what
-the others on its pcpu leave it. Where it has no row, or the row does not cover a system, the supply
-of the first table is all there is.
+A second table (`REFINEMENTS`) says of which rules more is known than the interface of a server:
+what the others on its pcpu leave it. Where it has no row, or the row does not cover a system, the
+supply of the first table is all there is.
 
 An inner server is a periodic one whose host is the domain around it: it has the row of periodic
 servers under EDF, since the test of that domain shows no more than that its budget comes in every
@@ -35,7 +35,7 @@ from hyperperiod.model.frozen import FrozenFields
 
 
 class Cover(StrEnum):
-    """What a proof may allow for beyond servers and tasks."""
+    """A circumstance that a proof may allow for beyond servers and tasks."""
 
     OVERHEADS = "overheads"
     QUANTUM = "a quantum"
@@ -81,28 +81,28 @@ class Proof(FrozenFields):
     hunts: tuple[str, ...]
     loose: str = ""
 
-    def names(self, rules: Rules) -> bool:
-        """Whether the row is about these rules."""
+    def matches(self, rules: Rules) -> bool:
+        """Returns whether the row is about these rules."""
         own = (self.budget, self.order, self.scope)
         return own == (rules.budget, rules.order, rules.scope) and rules.slack in self.slacks
 
 
-class SharperTest(StrEnum):
-    """What is known of a server's supply from the other servers on its pcpus, as a test's name."""
+class RefinementTest(StrEnum):
+    """The name of a test that bounds a server's supply by the other servers on its pcpus."""
 
     TABLE = "server table"
     INTERFERENCE = "known servers"
     BANDWIDTH = "known bandwidth"
 
 
-class Sharper(FrozenFields):
+class SupplyRefinement(FrozenFields):
     """A row of the second table: a bound above the supply of the interface alone, and its proof.
 
     It is about the start of a system without overheads and quantum, tasks blocked or not. Its
     `covers` say whether it holds across the ends of hops as well.
     """
 
-    claim: SharperTest
+    claim: RefinementTest
     budget: Budget
     orders: tuple[Order, ...]
     scope: Scope
@@ -111,8 +111,8 @@ class Sharper(FrozenFields):
     source: str
     hunts: tuple[str, ...]
 
-    def names(self, rules: Rules) -> bool:
-        """Whether the row is about these rules."""
+    def matches(self, rules: Rules) -> bool:
+        """Returns whether the row is about these rules."""
         own = (self.budget, self.scope) == (rules.budget, rules.scope)
         return own and rules.order in self.orders and rules.slack in self.slacks
 
@@ -218,34 +218,41 @@ _IN_HAND = ("test_budget_in_hand.py", *_KNOWN)
 
 # fmt: off
 # claim, budget, orders, scope, slacks, covers, source, hunts
-SHARPER: tuple[Sharper, ...] = (
-    Sharper(SharperTest.TABLE,        _PERIODIC,   _BOTH, _ONE, (Slack.NONE, Slack.RECLAIM),
-            _ACROSS, "server_table.py", _KNOWN),
-    Sharper(SharperTest.INTERFERENCE, _PERIODIC,   _BOTH, _ONE, (Slack.LEND,),
-            _ACROSS, "known_servers.py", _KNOWN),
-    Sharper(SharperTest.INTERFERENCE, _PERIODIC,   _BOTH, _ALL, _PLAIN,
-            _ACROSS, "known_servers.py", _KNOWN),
-    Sharper(SharperTest.INTERFERENCE, _POLLING,    _BOTH, _ONE, _BEHIND,
-            _ACROSS, "known_servers.py", _KNOWN),
-    Sharper(SharperTest.INTERFERENCE, _DEFERRABLE, _BOTH, _ONE, _BEHIND,
-            _ACROSS, "known_servers.py", _IN_HAND),
-    Sharper(SharperTest.INTERFERENCE, _DEFERRABLE, _BOTH, _ALL, _BEHIND,
-            _ACROSS, "known_servers.py", _IN_HAND),
-    Sharper(SharperTest.BANDWIDTH,    _CBS,        _BOTH, _ONE, _BEHIND,
-            (), "known_bandwidth.py", _IN_HAND),
+REFINEMENTS: tuple[SupplyRefinement, ...] = (
+    SupplyRefinement(
+        RefinementTest.TABLE,        _PERIODIC,   _BOTH, _ONE, (Slack.NONE, Slack.RECLAIM),
+        _ACROSS, "server_table.py", _KNOWN),
+    SupplyRefinement(
+        RefinementTest.INTERFERENCE, _PERIODIC,   _BOTH, _ONE, (Slack.LEND,),
+        _ACROSS, "known_servers.py", _KNOWN),
+    SupplyRefinement(
+        RefinementTest.INTERFERENCE, _PERIODIC,   _BOTH, _ALL, _PLAIN,
+        _ACROSS, "known_servers.py", _KNOWN),
+    SupplyRefinement(
+        RefinementTest.INTERFERENCE, _POLLING,    _BOTH, _ONE, _BEHIND,
+        _ACROSS, "known_servers.py", _KNOWN),
+    SupplyRefinement(
+        RefinementTest.INTERFERENCE, _DEFERRABLE, _BOTH, _ONE, _BEHIND,
+        _ACROSS, "known_servers.py", _IN_HAND),
+    SupplyRefinement(
+        RefinementTest.INTERFERENCE, _DEFERRABLE, _BOTH, _ALL, _BEHIND,
+        _ACROSS, "known_servers.py", _IN_HAND),
+    SupplyRefinement(
+        RefinementTest.BANDWIDTH,    _CBS,        _BOTH, _ONE, _BEHIND,
+        (), "known_bandwidth.py", _IN_HAND),
 )
 # fmt: on
 """What knows more than the interface; rules without a row have the supply of `PROOFS` alone."""
 
 
-def find_sharper(rules: Rules) -> Sharper | None:
+def find_refinement(rules: Rules) -> SupplyRefinement | None:
     """The row about these rules; None if there is none."""
-    return next((proof for proof in SHARPER if proof.names(rules)), None)
+    return next((proof for proof in REFINEMENTS if proof.matches(rules)), None)
 
 
 def find_proof(rules: Rules) -> Proof | None:
     """The row about these rules; None if there is none."""
-    return next((proof for proof in PROOFS if proof.names(rules)), None)
+    return next((proof for proof in PROOFS if proof.matches(rules)), None)
 
 
 def proof_of(rules: Rules, *needed: Cover) -> Proof:

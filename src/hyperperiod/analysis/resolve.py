@@ -88,7 +88,7 @@ class Resolution:
         return domain.name in self.optima or domain.name in self.budgets
 
     def whole(self) -> System:
-        """What was given, with every interface; InputError if one is not known."""
+        """Returns the system that was given, with every interface; InputError if one is unknown."""
         for name, verdict in self.failures.items():
             raise InputError(
                 "",

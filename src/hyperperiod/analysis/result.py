@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TestResult(ResultObject):
-    """What one published test says: `sound` is whether a yes of it counts."""
+    """The verdict of one published test; `sound` is whether a yes of it counts."""
 
     __test__ = False  # of pytest, which would take the name for one of its own
 
@@ -56,7 +56,7 @@ class PcpuResult(ResultObject):
 
 
 class TaskSensitivityResult(ResultObject):
-    """How far a task is from its edge, the others as they are; null where that is not known."""
+    """The margins of a task, the others as they are; null where they are not known."""
 
     shortest_deadline_ns: int | None
     slack_ns: int | None
@@ -77,7 +77,7 @@ class TaskResult(ResultObject):
 
 
 class OptimumResult(ResultObject):
-    """How Algorithm 1 found an interface."""
+    """The search of Algorithm 1 for an interface, in numbers."""
 
     periods_tried: int
     periods_pruned: int
@@ -86,7 +86,7 @@ class OptimumResult(ResultObject):
 
 
 class MinimalBudgetResult(ResultObject):
-    """How the least budget of a given period was found: exactly, or up to what was too hard."""
+    """The search for the least budget of a period: exact, or up to what was too hard."""
 
     exact: bool
 
@@ -100,7 +100,7 @@ class DmprResult(ResultObject):
 
 
 class DomainSensitivityResult(ResultObject):
-    """How far a domain is from its edge: all its work, and its budget in the same period."""
+    """The margins of a domain: of all its work, and of its budget in the same period."""
 
     wcet_factor: float | None
     wcet_factor_exact: str | None
@@ -189,7 +189,7 @@ class SpareResult(ResultObject):
 
 
 class BoundGuest(ResultObject):
-    """What a guest whose jobs move would need with its tasks bound to vcpus, which is proved.
+    """The bandwidth that a guest whose jobs move would need with its tasks bound to vcpus.
 
     `bandwidth` is that of all its vcpus under the local `scheduler`, each task on its number of
     `vcpus`; `moving` is what it needs as it is, null where that is not known.
@@ -203,7 +203,7 @@ class BoundGuest(ResultObject):
 
 
 class AnalysisResult(ResultObject, Tabular):
-    """What is known of a system before it runs.
+    """The result of the analysis of a system, before it runs.
 
     `isolation` is there if it was asked for: the domains again, each as it is judged when nothing
     is known of the tasks of all others.
@@ -292,7 +292,7 @@ class AnalysisResult(ResultObject, Tabular):
                     yield {"pcpu": pcpu.id, **_columns(pcpu, "bandwidth", "test", "schedulable")}
 
     def _draw(self, ax: Axes) -> None:
-        """How much of its deadline the response bound of each task and flow takes."""
+        """Draws the response bound of each task and flow as a share of its deadline."""
         from hyperperiod.plots import draw_shares
 
         names, shares = [], []

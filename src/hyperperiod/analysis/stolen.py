@@ -46,7 +46,7 @@ STEPS = 10_000
 
 
 def stolen_loads(system: System, pcpus: Iterable[int], wait_ns: int = 0) -> tuple[Load, ...]:
-    """What windows on these pcpus together lose to thefts: from one, or from several that share.
+    """Returns as loads what windows on these pcpus, one or several that share, lose to thefts.
 
     A theft may have to wait so long for a pick to be over.
     """

@@ -82,7 +82,7 @@ def _contracts_of_group(
 
 
 def _known(system: System, group: Group, index: int, unsettled: str) -> Known | None:
-    """What is known of the servers of one domain, which has this number, of those in a group."""
+    """Returns the refined supplies of the servers of the domain with this number in a group."""
     if system.domains[index].interface is None:
         return None
     # Loaded where it is asked for: a simulation has interfaces, and needs no more.
@@ -92,7 +92,7 @@ def _known(system: System, group: Group, index: int, unsettled: str) -> Known | 
 
 
 def _unsettled(system: System, domains: Sequence[Domain]) -> str:
-    """Why the servers of a group are not all that there will be; empty if they are."""
+    """Returns why the servers of a group are not all that there will be; empty if they are."""
     if system.swaps or system.changes:
         return "swaps or changes are to come"
     if not all(domain.interface or domain.best_effort for domain in domains):

@@ -32,7 +32,7 @@ class Verdict(NamedTuple):
 
 
 class NamedVerdict(NamedTuple):
-    """What one test says of a whole group, with the test's name and where it was published.
+    """The verdict of one test on a whole group, with its name and where it was published.
 
     `sound` is false for a test that is published but accepts what does not hold, or whose proof
     we do not have: it is shown beside the others and never counts.

@@ -32,7 +32,7 @@ from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 
 class GuestFound(NamedTuple):
-    """What is known of a domain whose jobs move: verdicts, tests, how far it is from its edge."""
+    """The verdicts on a domain whose jobs move, with its tests and margins."""
 
     verdict: DomainVerdict
     tests: tuple[TestResult, ...]
@@ -131,7 +131,7 @@ def _tasks(
 
 
 def name_in_parts(system: System, name: str, guaranteed: Mapping[str, bool]) -> str:
-    """What a task or server of the file is called among the parts; other names stay.
+    """Returns the name among the parts of a task or server of the file; other names stay.
 
     The server of a domain is that of its first vcpu that is not sure of its budget, else of its
     first. Tasks whose jobs move are on no one vcpu and not meant.

@@ -105,7 +105,7 @@ class WindowLoss(NamedTuple):
 def window_loss(
     system: System, domains: Sequence[Domain], own: Domain, *, across_hops: bool = False
 ) -> WindowLoss | None:
-    """What windows of a server of `own`, one of these domains, lose; None where nothing is proved.
+    """Returns the loss of windows of a server of `own`, one of these; None without a proof.
 
     The vcpu has work throughout, or `across_hops` but for instants at which an item goes on inside
     the domain: then its own arrivals count as well.

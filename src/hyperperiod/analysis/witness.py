@@ -26,12 +26,12 @@ from typing import NamedTuple
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 
 
 class Role(StrEnum):
-    """What a share of a window is."""
+    """The kind of a share of a window: who takes it."""
 
     OWN = "own"
     HIGHER = "higher"
@@ -72,7 +72,7 @@ class Window(NamedTuple):
 
 
 class Witness(NamedTuple):
-    """What one test found out about one task or server, and by which window.
+    """The finding of one test on one task or server, and the window that shows it.
 
     The first of `windows` decides; there is none if the test decided without one, or not at all.
     The job that decides is released at `release_ns`, due at `deadline_ns` and done at `finish_ns`,
@@ -105,7 +105,7 @@ _HOLDS = {
 
 
 def component_witness(component: Component, index: int, supply: Supply | Staircase) -> Witness:
-    """Why a source of a component is in time on a supply, or not.
+    """Returns the window that shows why a source is in time on a supply, or not.
 
     Without a window behind a busy task under fifo, of which no test says anything.
     """
@@ -122,7 +122,7 @@ def component_witness(component: Component, index: int, supply: Supply | Stairca
 
 def kernel_witness(
     local: Local,
-    sources: Sequence[Source],
+    sources: Sequence[NamedLoad],
     roles: Sequence[Role],
     index: int,
     supply: Supply | Staircase,

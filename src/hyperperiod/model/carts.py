@@ -78,7 +78,7 @@ class _Element:
 
 def read_carts(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
     """The document that a TOML file of the same system would give, and its lines."""
-    return _Reader(file).read(_parse(file, text))
+    return _CartsReader(file).read(_parse(file, text))
 
 
 def _parse(file: str, text: str) -> _Element:
@@ -132,7 +132,7 @@ class _Tree:
         return InputError(self.file, self.parser.CurrentLineNumber, key, found, allowed)
 
 
-class _Reader:
+class _CartsReader:
     """Turns elements into the tables of our own format, noting the line of each."""
 
     def __init__(self, file: str) -> None:
@@ -247,7 +247,7 @@ class _Reader:
         return f"{value}ms"
 
     def _vcpus(self, element: _Element, *, several: bool) -> int | None:
-        """What the file says about vcpus; without global EDF there is one."""
+        """Returns the vcpus that the file gives; without global EDF there is one."""
         value = element.attributes.get("numVCPUs")
         if value is None or (value == "1" and not several):
             return None

@@ -135,7 +135,7 @@ class Overrun(Part):
         return int(self.factor * 1000)
 
     def longest_ns(self, task: Task) -> int | None:
-        """How long a job of this task, whose overrun it is, may run; None for endless work."""
+        """Returns the longest time (ns) of a job with this overrun; None for endless work."""
         return None if task.wcet_ns is None else -(-task.wcet_ns * self.thousandths // 1000)
 
 

@@ -194,7 +194,7 @@ class Domain(Part):
 
     @property
     def utilization(self) -> Fraction:
-        """What the tasks inside, at any depth, ask for on the whole."""
+        """Returns the utilization of all tasks inside, at any depth."""
         # One fraction at the end: making and reducing one for each task took most of the time.
         top, bottom = 0, 1
         for task in self.tasks:
@@ -206,7 +206,7 @@ class Domain(Part):
 
 
 def default_vcpus(one: Domain) -> int:
-    """How many vcpus a domain has that gives no `vcpus`."""
+    """Returns the number of vcpus of a domain that gives no `vcpus`."""
     return len(one.own_vcpus or one.pcpus or (None,))
 
 
@@ -269,13 +269,13 @@ def _demands(one: Task) -> bool:
 
 
 def _no_demand(tasks: Sequence[Task]) -> str:
-    """What is allowed in place of a computed interface, and whose task keeps it from being so."""
+    """Returns what is allowed in place of a computed interface, and which task prevents that."""
     one = tasks[0]
     return f"{{ period, budget }}: the {one.kind} task {one.name} gives no demand to compute it"
 
 
 def _own_vcpus(one: Domain) -> Iterator[Finding]:
-    """What the vcpus of a domain must be, where it says more of them than how many there are."""
+    """Yields findings on the vcpus of a domain that says more of them than their number."""
     for key_text, given in (("vcpu", one.own_vcpus or None), ("pcpus", one.pcpus)):
         if given is not None and len(given) != one.vcpus:
             yield Finding((key_text,), f"{len(given)} of them", f"{one.vcpus}, as many as vcpus")
@@ -311,7 +311,7 @@ def _vcpus_without_demand(one: Domain) -> Iterator[Finding]:
 
 
 def _task_in_domain(one: Domain, index: int, member: Task) -> Iterator[Finding]:
-    """What a task must be as a member of its domain: a vcpu that exists, a priority under fp."""
+    """Yields findings on a task in its domain: a vcpu that exists, a priority under fp."""
     here = ("task", index)
     if member.vcpu is not None and member.vcpu >= one.vcpus:
         yield Finding((*here, "vcpu"), str(member.vcpu), up_to(one.vcpus, "vcpus"))

@@ -20,7 +20,7 @@ class ProblemResult(ResultObject):
 
 
 class FailureResult(ResultObject):
-    """Why a command ended early: its exit code, the message for people, and its parts."""
+    """The end of a command that failed: exit code, the message for people, and its parts."""
 
     exit_code: int
     message: str

@@ -18,7 +18,7 @@ from hyperperiod.model.words import SourceKind, TaskKind, ThinkDraw
 
 
 class Source(Part):
-    """Where the items of a flow come from.
+    """The source of the items of a flow.
 
     Periodic or sporadic: `burst` of them at each release, like a task's. Closed: each of `clients`
     thinks for `think_ns` on average, sends an item, and thinks again when that has left.

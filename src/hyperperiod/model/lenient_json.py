@@ -28,11 +28,11 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 def read_json(file: str, text: str) -> tuple[Any, dict[KeyPath, int]]:
     """The value that the text says, and the line (from 1) of each key and list member by path."""
-    reader = _Reader(file, text)
+    reader = _JsonReader(file, text)
     return reader.whole(), reader.lines
 
 
-class _Reader:
+class _JsonReader:
     """Walks the text once; `at` is the next character that nobody has read."""
 
     def __init__(self, file: str, text: str) -> None:

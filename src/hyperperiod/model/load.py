@@ -70,7 +70,7 @@ def load_system(
 
 
 def read_document(name: str) -> Document:
-    """What a file says, as tables and lists, and the line of each key; InputError if none can.
+    """Returns a file as tables and lists, and the line of each key; InputError if unreadable.
 
     For who makes a document of several, and then a system of it.
     """
@@ -125,7 +125,7 @@ def shown_name(name: str) -> str:
 
 
 def form_of(name: str, text: str) -> str:
-    """What a system is written in, toml, xml, csv or json: by the ending of its name, or its text.
+    """Returns the form of a system, toml, xml, csv or json: by the file's ending, or its text.
 
     XML begins with <, JSON with { or a comment of its own. The first line of a table names its
     columns: it has a separator and, unlike every first line of TOML, no = and no [ at its
@@ -196,7 +196,7 @@ def read_text(name: str, wanted: str = SYSTEM_FILE) -> str:
 
 
 def _read_document(name: str, text: str) -> Document:
-    """What a file says, as tables and lists, and the line of each key in it."""
+    """Returns a file as tables and lists, and the line of each key in it."""
     form = form_of(name, text)
     if form == "xml":
         from hyperperiod.model.carts import read_carts

@@ -64,7 +64,7 @@ class OwnVcpu(Part):
 
 
 class VcpuKeys(NamedTuple):
-    """What holds for one vcpu: its own keys, and the domain's where it has none."""
+    """The keys of one vcpu: its own, and the domain's where it has none."""
 
     pcpu: int | None
     priority: int | None

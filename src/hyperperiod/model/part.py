@@ -63,7 +63,7 @@ _DEEPEST = 64
 
 
 class _Required:
-    """What stands in place of a default where there is none."""
+    """The mark in place of a default where there is none."""
 
     def __repr__(self) -> str:
         return "required"
@@ -73,13 +73,13 @@ REQUIRED: Any = _Required()
 
 
 class AtLeast(NamedTuple):
-    """How many records a list must have at least; stands beside the type of a field."""
+    """The least number of records of a list; stands beside the type of a field."""
 
     min_items: int
 
 
 class _Key(NamedTuple):
-    """What a class says of a field beside its type."""
+    """A field beside its type: its key, default and meaning."""
 
     text: str
     default: Any
@@ -197,7 +197,7 @@ class Part(Frozen):
         """Fills in, by `_set`, what was not given and follows from other fields."""
 
     def _findings(self) -> Iterable[Finding]:
-        """What does not go together, with keys below this record."""
+        """Yields what does not go together, with keys below this record."""
         return ()
 
     def _set(self, **values: Any) -> None:
@@ -208,7 +208,7 @@ SomePart = TypeVar("SomePart", bound=Part)
 
 
 def _called(part: type[Part], values: Mapping[str, Any]) -> str:
-    """What a record is called in messages: its kind, and its name if it has one."""
+    """Returns a record as messages call it: its kind, and its name if it has one."""
     name = values.get("name")
     return f"{part.__name__} {name}" if isinstance(name, str) and name else part.__name__
 

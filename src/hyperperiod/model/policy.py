@@ -109,7 +109,7 @@ _LEGAL_ORDERS: dict[Budget, tuple[Order, ...]] = {
 
 
 def illegal_because(budget: Budget, order: Order, slack: Slack, scope: Scope) -> str | None:
-    """What is allowed instead of this combination, or None when it is legal."""
+    """Returns what is allowed instead of this combination; None when it is legal."""
     legal = LEGAL_SLACK.get((scope, budget))
     if legal is None:
         budgets = sorted({b.value for s, b in LEGAL_SLACK if s is scope})
@@ -228,7 +228,7 @@ def _read_words(words: list[str]) -> dict[str, Any] | None:
 
 
 class _PolicyKind(Kind):
-    """What a file may say for a policy: a name, rules joined by "+", or a table of rules."""
+    """A policy as files give it: a name, rules joined by "+", or a table of rules."""
 
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         if isinstance(value, (dict, Policy)):

@@ -183,7 +183,7 @@ def load_result(of: type[SomeResult], path: FilePath | str) -> SomeResult:
 
 
 def load_json(path: FilePath | str) -> Any:
-    """What a file of JSON says; InputError if it cannot be read."""
+    """Returns the value in a file of JSON; InputError if it cannot be read."""
     import json
     from pathlib import Path as FilePath
 

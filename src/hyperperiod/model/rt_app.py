@@ -61,10 +61,10 @@ class _Thread(NamedTuple):
 def read_rt_app(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
     """The document that a TOML file of the same system would give, and its lines."""
     value, lines = read_json(file, text)
-    return _Reader(file, Lines(lines)).read(value)
+    return _RtAppReader(file, Lines(lines)).read(value)
 
 
-class _Reader:
+class _RtAppReader:
     """Turns threads into the tables of our own format, noting the line of each."""
 
     def __init__(self, file: str, found: Lines) -> None:
@@ -208,7 +208,7 @@ class _Reader:
         paths: dict[str, KeyPath],
         scheduler: str,
     ) -> None:
-        """What the policy of a thread says of it: a priority, a deadline."""
+        """Returns the priority or deadline that a thread's policy gives it."""
         if scheduler == "fp":
             allowed = f"a priority of SCHED_FIFO, 1 to {_PRIORITY_LIMIT}"
             where = paths.get("priority", ())

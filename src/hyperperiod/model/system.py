@@ -38,7 +38,7 @@ from hyperperiod.model.words import Sbf
 
 
 class Overheads(Part):
-    """What the machine takes for itself; the analysis and the simulator add it."""
+    """The time that the machine takes for itself; the analysis and the simulator add it."""
 
     context_switch_ns: Time = key(
         "another vcpu runs here than the one before; going idle is free", default=0

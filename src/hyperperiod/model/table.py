@@ -78,10 +78,10 @@ class _Row(NamedTuple):
 
 def read_table(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
     """The document that a TOML file of the same system would give, and its lines."""
-    return _Reader(file).read(text)
+    return _TableReader(file).read(text)
 
 
-class _Reader:
+class _TableReader:
     def __init__(self, file: str) -> None:
         self.file = file
         self.lines: dict[KeyPath, int] = {}
@@ -188,7 +188,7 @@ class _Reader:
         return f"{field}{column.unit}"
 
     def _domain_cells(self, domain: TomlTable, row: _Row) -> None:
-        """What a row says about its domain; all rows must say the same."""
+        """Returns the keys of a row about its domain; all rows must say the same."""
         for column, key in (*_DOMAIN_WORDS.items(), *_DOMAIN_TIMES.items()):
             if column not in row.cells:
                 continue
@@ -229,7 +229,7 @@ class _Reader:
         return text
 
     def _finish(self, domain: TomlTable) -> None:
-        """What the columns of a domain mean together."""
+        """Returns the keys that the columns of a domain mean together."""
         budget = domain.pop("budget", None)
         if budget is not None:
             domain["interface"] = {"budget": budget}
@@ -300,7 +300,7 @@ def _written_columns(system: System) -> list[str]:
 
 
 def _cells(system: System, domain: Domain, task: Task) -> dict[str, str]:
-    """What one row says: only what differs from the defaults."""
+    """Returns the cells of one row: only what differs from the defaults."""
     cells: TomlTable = {"domain": domain.name, "scheduler": str(domain.scheduler)}
     cells |= {"vcpus": domain.vcpus} if domain.vcpus != 1 else {}
     if domain.pcpus is not None:

@@ -103,7 +103,7 @@ class Task(Part):
             )
 
     def _command_findings(self, command: tuple[str, ...]) -> Iterable[Finding]:
-        """What a task must be that is a command: endless work, for all that is known of it."""
+        """Yields findings on a task that is a command: endless work, for all that is known."""
         if self.kind is not TaskKind.BUSY:
             allowed = '"busy": nobody knows when a command wants to run, and for how long'
             yield Finding(("kind",), f'"{self.kind}" of a command', allowed)

@@ -89,7 +89,7 @@ class Kind:
 
 
 class Anything(Kind):
-    """Whatever JSON or TOML can say."""
+    """A value of any kind that JSON or TOML has."""
 
     def read(self, value: Any, path: Path, reading: Reading) -> Any:  # noqa: ARG002
         return value

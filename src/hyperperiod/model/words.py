@@ -40,7 +40,7 @@ _GLOBAL = (Scheduler.GEDF, Scheduler.GRM, Scheduler.GDM, Scheduler.GFP)
 
 
 class GuestKind(StrEnum):
-    """What runs a domain's tasks on Xen: the bare-metal executive, or Linux with threads."""
+    """The program that runs a domain's tasks on Xen: our executive, or Linux with threads."""
 
     EXECUTIVE = "executive"
     LINUX = "linux"
@@ -64,14 +64,14 @@ class SourceKind(StrEnum):
 
 
 class ThinkDraw(StrEnum):
-    """How long a client thinks: whole nanoseconds from 0 to twice the mean, or always the mean."""
+    """The draw of a client's thinking: 0 to twice the mean in whole ns, or always the mean."""
 
     UNIFORM = "uniform"
     CONSTANT = "constant"
 
 
 class Sbf(StrEnum):
-    """Which supply bound the analysis uses."""
+    """The supply bound that the analysis uses."""
 
     GENERAL = "general"
     HARMONIC = "harmonic"

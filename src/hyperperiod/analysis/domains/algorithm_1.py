@@ -89,7 +89,7 @@ def optimal_interface(
 
 
 def search_text(found: OptimumResult) -> str:
-    """How the interface was found, for people: what was tried, and what the bound saved."""
+    """Returns a sentence on how many periods were tried, and how many the bound ruled out."""
     text = f"{found.periods_tried} periods tried"
     if found.periods_pruned:
         bound = format_time(found.bound_ns)

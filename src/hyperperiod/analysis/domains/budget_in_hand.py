@@ -60,7 +60,7 @@ MAX_JOBS = 50
 """Jobs of a task in one window that are looked at."""
 
 
-class InHand(FrozenFields):
+class CarriedBudget(FrozenFields):
     """A server that keeps its budget: how long its vcpu waits for what is left of it.
 
     `stairs` of (amount, wait) are good up to `reach_ns`. What is gone of the budget at hand when
@@ -88,7 +88,7 @@ class InHand(FrozenFields):
         return ready_ns + self.supply.time_for(amount_ns - ready_ns)
 
     def supplied(self, window_ns: int, used_ns: int) -> int:
-        """What surely comes (ns) in a window of this length: the inverse of `time_for`."""
+        """Returns the least supply (ns) of a window of this length: the inverse of `time_for`."""
         return last_holding(
             lambda amount_ns: self.time_for(amount_ns, used_ns) <= window_ns, 0, window_ns + 1
         )
@@ -109,7 +109,7 @@ class Coming(NamedTuple):
 
 
 class Before(NamedTuple):
-    """What the jobs of a load may have used (ns) before a window, and when the next one comes (ns).
+    """A budget (ns) that jobs of a load may have used before a window, and when the next job comes.
 
     A late load has had one job more than `used_ns` says, and then the next one no earlier than
     `late_ns`; that is 0 for a load that cannot have had one more.
@@ -121,19 +121,19 @@ class Before(NamedTuple):
 
     @property
     def max_ns(self) -> int:
-        """What all its jobs used, whenever the next one comes."""
+        """Returns the most (ns) that its jobs used, whenever the next one comes."""
         return self.used_ns + self.load.wcet * (self.late_ns > 0)
 
 
 class Start(NamedTuple):
-    """How a window may begin: the budget that is used (ns), and when the level's loads come."""
+    """The begin of a window: the budget that is used (ns), and when the level's loads come."""
 
     used_ns: int
     above: tuple[Coming, ...]
     own: Coming
 
 
-class JobInHand(NamedTuple):
+class CarriedJob(NamedTuple):
     """The job of that number in a window with that start: when it comes and ends, from there."""
 
     start: Start
@@ -148,7 +148,7 @@ class JobInHand(NamedTuple):
 
 
 def bounds_in_hand(
-    component: Component, hand: InHand, bounds_ns: Sequence[int | None]
+    component: Component, hand: CarriedBudget, bounds_ns: Sequence[int | None]
 ) -> list[int | None]:
     """The response bounds of the sources, highest priority first, where they become lower."""
     limits = list(bounds_ns)
@@ -176,14 +176,14 @@ def bounds_in_hand(
 
 
 def job_in_hand(
-    component: Component, hand: InHand, bounds_ns: Sequence[int], index: int
-) -> JobInHand | None:
+    component: Component, hand: CarriedBudget, bounds_ns: Sequence[int], index: int
+) -> CarriedJob | None:
     """The job that a bound of `bounds_in_hand` is the response of, if it is one of these bounds."""
     return _response(component.loads, index, hand, bounds_ns, bounds_ns[index])
 
 
 def _before(load: Load, bound_ns: int, span_ns: int) -> Before:
-    """What the jobs of a load with this response bound can have used of a span before a window."""
+    """Returns what jobs of a load with this response bound can have used before a window."""
     jobs, rest_ns = divmod(span_ns + bound_ns + load.jitter, load.period)
     return Before(load, jobs * load.wcet, load.period - rest_ns if rest_ns else 0)
 
@@ -216,15 +216,15 @@ def _starts(before: Sequence[Before], index: int) -> Iterator[Start]:
 
 
 def _response(
-    loads: Sequence[Load], index: int, hand: InHand, bounds_ns: Sequence[int], max_ns: int
-) -> JobInHand | None:
+    loads: Sequence[Load], index: int, hand: CarriedBudget, bounds_ns: Sequence[int], max_ns: int
+) -> CarriedJob | None:
     """The job of a load that waits longest if these bounds hold; None if longer than the last."""
     amid = index + 1 < len(loads) or loads[index].blocking > 0
     span_ns = hand.span_amid_ns if amid else hand.span_ns
     before = [
         _before(load, bound_ns, span_ns) for load, bound_ns in zip(loads, bounds_ns, strict=True)
     ]
-    found: list[JobInHand] = []
+    found: list[CarriedJob] = []
     for start in _starts(before, index):
         jobs = _jobs_after(start, hand, max_ns)
         if jobs is None:
@@ -233,10 +233,10 @@ def _response(
     return max(found, key=lambda job: job.response_ns)
 
 
-def _jobs_after(start: Start, hand: InHand, max_ns: int) -> list[JobInHand] | None:
+def _jobs_after(start: Start, hand: CarriedBudget, max_ns: int) -> list[CarriedJob] | None:
     """The own load's jobs in a window that begins like this; None if one is not done in time."""
     own = start.own
-    found: list[JobInHand] = []
+    found: list[CarriedJob] = []
     end_ns = 1
     for jobs in range(MAX_JOBS):
         # What comes later than the work before it is done begins another window.
@@ -248,14 +248,16 @@ def _jobs_after(start: Start, hand: InHand, max_ns: int) -> list[JobInHand] | No
             return None
         end_ns = ended_ns
         if jobs:
-            found.append(JobInHand(start, jobs, max(0, release_ns), end_ns))
+            found.append(CarriedJob(start, jobs, max(0, release_ns), end_ns))
         if end_ns <= release_ns + own.load.period:
             return found
     return None
 
 
-def _end(start: Start, hand: InHand, own_ns: int, from_ns: int, latest_ns: int) -> int | None:
-    """When so much work and all that comes above until then is done; None if after `latest_ns`."""
+def _end(
+    start: Start, hand: CarriedBudget, own_ns: int, from_ns: int, latest_ns: int
+) -> int | None:
+    """Returns when (ns) so much work, and what comes above until then, is done; None: too late."""
     time_ns = from_ns
     while time_ns <= latest_ns:
         work_ns = own_ns + sum(one.work_in(time_ns) for one in start.above)

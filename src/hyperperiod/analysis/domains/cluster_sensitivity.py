@@ -31,7 +31,7 @@ from hyperperiod.analysis.domains.virtual_multiprocessor import judge_moving_who
 
 
 def cluster_sensitivity(component: Component, supplies: Sequence[Supply]) -> Sensitivity | None:
-    """How much the tasks may grow on vcpus with these supplies; None without tasks."""
+    """Returns how much the tasks may grow on vcpus with these supplies; None without tasks."""
     loads = component.loads
     if not loads:
         return None

@@ -48,7 +48,7 @@ from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU, Supply
 
 @dataclass(frozen=True)
 class TaskSensitivity:
-    """What one task can still take; None: not even its present numbers are confirmed."""
+    """The margins of one task; None where not even its present numbers are confirmed."""
 
     name: str
     wcet_ns: int
@@ -67,7 +67,7 @@ class Sensitivity:
 
 
 def component_sensitivity(component: Component, supply: Supply = WHOLE_PCPU) -> Sensitivity | None:
-    """How much the tasks of a component may grow on this supply; None where no test covers it."""
+    """Returns the margins of a component on this supply; None where no test covers it."""
     if component.starved or component.fifo_with_busy or not component.sources:
         return None
     grown = _analysis.largest_wcets(component.local, component.loads, supply.numbers)
@@ -90,7 +90,7 @@ def largest_factor(
     None if not even one unit of work each is confirmed.
     """
     loads = component.loads
-    search = _Search(component.local, supply)
+    search = _FactorSearch(component.local, supply)
     if not search.holds([load._replace(wcet=1) for load in loads]):
         return None, search.exact
     # Between one unit each and the first that no longer fits before its own deadline.
@@ -113,7 +113,7 @@ def scaled(loads: Iterable[Load], factor: Fraction) -> list[Load]:
 
 
 @dataclass
-class _Search:
+class _FactorSearch:
     """Tests of one search; `exact` turns false when one was too hard."""
 
     local: Local
@@ -135,7 +135,7 @@ def _simple_between(low: Fraction, high: Fraction) -> Fraction:
 
 
 def _steps(loads: Iterable[Load], low: Fraction, high: Fraction) -> set[Fraction]:
-    """Where in [low, high) some scaled wcet is a whole number."""
+    """Returns the factors in [low, high) at which some scaled wcet is a whole number."""
     return {
         factor
         for load in loads

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import (
     Component,
-    Source,
+    NamedLoad,
     component_of_domains,
     component_of_tasks,
 )
@@ -67,7 +67,7 @@ from hyperperiod.model import (
 )
 
 if TYPE_CHECKING:
-    from hyperperiod.analysis.domains.budget_in_hand import InHand
+    from hyperperiod.analysis.domains.budget_in_hand import CarriedBudget
     from hyperperiod.analysis.servers.known_servers import Known
     from hyperperiod.analysis.window_loss import WindowLoss
 
@@ -128,13 +128,13 @@ def rule_behind(policy: Policy, domain: Domain) -> Budget:
 
 
 def contract_under(policy: Policy, domain: Domain, sbf: Sbf) -> SupplyContract:
-    """What stands behind a domain of the host, but for overheads and an explicit deadline."""
+    """Returns the contract of a domain of the host, without overheads and explicit deadline."""
     rule = rule_behind(policy, domain)
     return SupplyContract(rule, sbf, order=policy.order, slack=policy.slack, scope=policy.scope)
 
 
 def contract_inside(sbf: Sbf) -> SupplyContract:
-    """What stands behind a domain in a domain: its server is periodic, whatever the policy is."""
+    """Returns the contract of an inner domain: its server is periodic, whatever the policy is."""
     return SupplyContract(Budget.PERIODIC, sbf)
 
 
@@ -166,7 +166,7 @@ def components_of(domain: Domain) -> list[Component]:
 
 
 def cluster_of(domain: Domain) -> Component | None:
-    """What all vcpus of a domain serve together under gedf; None for every other domain."""
+    """Returns the component that all vcpus of a gedf domain serve together; None for others."""
     if domain.scheduler is not Scheduler.GEDF or domain.vcpus == 1:
         return None
     if domain.domains:
@@ -245,7 +245,7 @@ def supply_under(
 def supply_if_left(
     domain: Domain, contract: SupplyContract, components: Sequence[Component]
 ) -> Supply | None:
-    """What each vcpu surely gets; None if only the account by windows leaves it anything."""
+    """Returns the supply of each vcpu; None if only the account by windows leaves it anything."""
     try:
         return supply_of(domain, contract, components)
     except NotCovered as error:
@@ -298,7 +298,7 @@ def judge_known(domain: Domain, contract: SupplyContract) -> DomainVerdict:
 
 
 def judge_in_hand(
-    component: Component, hand: InHand, whole: Verdict, verdicts: dict[str, Verdict]
+    component: Component, hand: CarriedBudget, whole: Verdict, verdicts: dict[str, Verdict]
 ) -> tuple[Verdict, dict[str, Verdict]]:
     """With lower bounds where the domain's own work cannot have used the budget just before."""
     names = [source.name for source in component.sources]
@@ -360,7 +360,7 @@ def _with_windows(
     whole: Verdict,
     verdicts: dict[str, Verdict],
 ) -> tuple[Verdict, dict[str, Verdict]]:
-    """What either of the two accounts of overheads shows, with the shorter response bound."""
+    """Returns the better verdicts of both accounts of overheads, with the shorter bounds."""
     found = judge_by_windows(domain, contract, component)
     if found is None:
         return whole, verdicts
@@ -396,7 +396,7 @@ def judge_by_windows(
 
 
 def _only_sufficient(contract: SupplyContract) -> str:
-    """Why a "no" under this supply is only a lack of proof, or empty where it is exact."""
+    """Returns why a "no" under this supply is only a lack of proof; empty where it is exact."""
     if contract.lost_ns:
         return "with overheads the test is only sufficient"
     return proof_of(contract.rules).loose
@@ -408,7 +408,7 @@ def _soften(verdict: Verdict, reason: str) -> Verdict:
     return verdict
 
 
-def _too_long(source: Source, verdict: Verdict) -> Verdict:
+def _too_long(source: NamedLoad, verdict: Verdict) -> Verdict:
     """The plainest reason in place of what a test says about all windows and supplies.
 
     Work longer than its deadline misses it whatever the test is good for.
@@ -459,7 +459,7 @@ def judge_component(
     return whole, parts
 
 
-def _by_name(sources: Sequence[Source], verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
+def _by_name(sources: Sequence[NamedLoad], verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
     """The vcpus of an inner domain are sources of one name: it gets the worst of their verdicts."""
     parts = {source.name: verdict for source, verdict in zip(sources, verdicts, strict=True)}
     if len(parts) == len(sources):

@@ -66,7 +66,7 @@ def domain_sensitivity(
     quantum_ns: int | None = None,
     tried: Tried | None = None,
 ) -> DomainSensitivity | None:
-    """How far the domain is from its edge; None where no test covers it."""
+    """Returns the margins of a domain's tasks and budget; None where no test covers it."""
     cluster = cluster_of(domain)
     try:
         every = components_of(domain) if cluster is None else [cluster]
@@ -125,7 +125,7 @@ def _needs_windows(domain: Domain, contract: SupplyContract) -> bool:
 
 @dataclass(frozen=True)
 class _Given:
-    """What a domain is given, in granules, and what another budget would change."""
+    """A domain's interface, and the search for another budget in its place, in granules."""
 
     interface: Interface
     granule_ns: int
@@ -168,7 +168,7 @@ class _Given:
 
 
 def domain_result(found: DomainSensitivity) -> DomainSensitivityResult:
-    """What stands beside a domain in the result of `analyze`."""
+    """Returns the margins of a domain as `analyze` prints them."""
     min_ns = found.least_budget_ns
     return DomainSensitivityResult(
         wcet_factor=None if found.factor is None else float(found.factor),
@@ -180,7 +180,7 @@ def domain_result(found: DomainSensitivity) -> DomainSensitivityResult:
 
 
 def task_result(found: TaskSensitivity, deadline_ns: int) -> TaskSensitivityResult:
-    """What stands beside a task with that deadline in the result of `analyze`."""
+    """Returns the margins of a task with that deadline as `analyze` prints them."""
     largest_ns = found.largest_wcet_ns
     return TaskSensitivityResult(
         shortest_deadline_ns=None if found.slack_ns is None else deadline_ns - found.slack_ns,

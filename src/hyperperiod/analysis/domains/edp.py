@@ -41,7 +41,7 @@ _TIME_DRIVEN = (Slack.NONE, Slack.LEND, Slack.RECLAIM)
 
 
 def refusal(policy: Policy) -> str | None:
-    """Why servers of this policy have no explicit deadline; None if the host level gives one."""
+    """Returns why servers of a policy have no explicit deadline; None if the host gives one."""
     if policy.budget is not Budget.PERIODIC or policy.slack not in _TIME_DRIVEN:
         rule = policy.budget if policy.budget is not Budget.PERIODIC else policy.slack
         return f"edp sbf: sound for purely time-driven servers, not for {rule}"

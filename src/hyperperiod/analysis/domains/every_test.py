@@ -49,7 +49,7 @@ _MULTI_SUPPLY = "Bini, Buttazzo and Bertogna 2009"
 
 
 def every_test(domain: Domain, contract: SupplyContract) -> tuple[NamedVerdict, ...]:
-    """What each test that applies says of the domain, if its server gets its budget."""
+    """Returns the verdict of each test that applies, on the condition that the server is served."""
     if any(inner.interface is None for inner in domain.domains):
         return ()
     try:
@@ -67,7 +67,7 @@ def every_test(domain: Domain, contract: SupplyContract) -> tuple[NamedVerdict, 
 def tests_of_cluster(
     domain: Domain, cluster: Component, supplies: Sequence[Supply]
 ) -> tuple[NamedVerdict, ...]:
-    """What is said of jobs that move: ours, the published one, and those for equal vcpus."""
+    """Returns the verdicts on jobs that move: ours, the published one, those for equal vcpus."""
     from hyperperiod.analysis.domains.mpr import mpr_tests
     from hyperperiod.analysis.domains.virtual_multiprocessor import (
         judge_moving_whole,

@@ -25,14 +25,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hyperperiod.analysis.component import Source
+from hyperperiod.analysis.component import NamedLoad
 from hyperperiod.model import Budget, format_time
 
 _SOUND_RULES = (Budget.PERIODIC, Budget.DEFERRABLE)
 
 
-def refusal(rule: Budget, period_ns: int | None, sources: Sequence[Source]) -> str | None:
-    """Why the harmonic bound is unsound here; `period_ns` None leaves the interface open."""
+def refusal(rule: Budget, period_ns: int | None, sources: Sequence[NamedLoad]) -> str | None:
+    """Returns why the harmonic bound is unsound, or None; `period_ns` None: no interface yet."""
     if rule not in _SOUND_RULES:
         return f"harmonic sbf: sound for periodic and deferrable servers, not for {rule}"
     for source in sources:

@@ -103,7 +103,7 @@ def judge_cluster(loads: Sequence[Load], supply: Supply, shared: int, whole: int
 
 
 def mpr_witness(component: Component, index: int, supply: Supply, vcpus: int) -> Witness | None:
-    """Why a source is in time on so many vcpus; if not all are, why the first that may not be.
+    """Returns the window of a source on so many vcpus; of the first late one if not all hold.
 
     None where no window was looked at, or where a test for whole pcpus said yes.
     """

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import Verdict, all_of
@@ -49,7 +49,7 @@ def judge_windows(
         return unknown, [unknown] * len(loads)
     lost = _lost(component, loads, loss)
     if component.local is Local.EDF:
-        sources = tuple(Source("", load) for load in (*loads, *lost))
+        sources = tuple(NamedLoad("", load) for load in (*loads, *lost))
         holds = edf(Component(Local.EDF, sources), supply).holds
         return _confirmed(holds=holds), [
             _confirmed(source.load.deadline, holds=holds) for source in component.sources
@@ -61,12 +61,12 @@ def judge_windows(
 
 
 def windows_witness(component: Component, index: int, supply: Supply, loss: WindowLoss) -> Witness:
-    """Why a source is in time, if `judge_windows` says so: by the same tests of the same loads.
+    """Returns the window by which `judge_windows` confirms a source, by the same tests.
 
     Windows, deadline and completion are those of t, loads what is asked for in windows of t.
     """
     loads = _later(component, loss)
-    lost = [Source("overheads", load) for load in _lost(component, loads, loss)]
+    lost = [NamedLoad("overheads", load) for load in _lost(component, loads, loss)]
     tasks = [
         source._replace(load=load) for source, load in zip(component.sources, loads, strict=True)
     ]
@@ -114,7 +114,7 @@ def _later(component: Component, loss: WindowLoss) -> list[Load]:
 
 
 def _lost(component: Component, loads: Sequence[Load], loss: WindowLoss) -> list[Load]:
-    """What is lost in windows of t' beside these loads of tasks, as loads."""
+    """Returns as loads what windows of t' lose beside these loads of tasks."""
     lost = [load._replace(jitter=load.jitter + loss.late_ns) for load in loss.loads]
     if component.local is not Local.EDF:
         return lost

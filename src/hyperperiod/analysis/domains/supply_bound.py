@@ -66,7 +66,7 @@ class SupplyBound:
 
 @dataclass(frozen=True)
 class Supply(SupplyBound):
-    """What a vcpu surely gets: after the blackout, every period brings the whole budget."""
+    """The least supply of a vcpu: after the blackout, every period brings the whole budget."""
 
     shape: Shape
     period_ns: int
@@ -94,7 +94,7 @@ class Supply(SupplyBound):
 
     @property
     def deadline_ns(self) -> int:
-        """When in each period the budget has come."""
+        """By when (ns) in each period the budget has come."""
         return self.period_ns if self.explicit_deadline_ns is None else self.explicit_deadline_ns
 
     @property
@@ -139,7 +139,7 @@ class Staircase(SupplyBound):
 
     @property
     def bandwidth(self) -> Fraction:
-        """What it supplies in the long run, as a part of a pcpu."""
+        """The supply in the long run, as a part of a pcpu."""
         return Fraction(self.budget_ns, self.period_ns)
 
     @property

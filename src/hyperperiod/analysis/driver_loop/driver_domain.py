@@ -15,7 +15,8 @@ next one comes, and a slice of k e_N lets the driver serve all that it finds.
 All three rules are slices: in each of its periods a vcpu gets at most its slice, a period begins
 with a wake at or after the end of the one before, or at that end. They differ in what a wake
 inside a period finds (`sedf`: nothing until the next one) and in the order. Each says how long a
-packet takes through the driver (`Way`) and to its answer (`Answer`); `parts_of` puts them together.
+packet takes through the driver (`DriverDelay`) and to its answer (`Answer`); `parts_of` puts them
+together.
 
 Times are integers in nanoseconds (any unit will do, if it is the same everywhere).
 """
@@ -124,22 +125,22 @@ class PlacedPlant:
         return Verdict.yes()
 
 
-class Way(NamedTuple):
-    """How long packets are with the driver: any at all, and one that finds enough of the slice."""
+class DriverDelay(NamedTuple):
+    """The longest time (ns) of a packet with the driver, and of one that finds enough slice."""
 
     longest_ns: int
     within_ns: int
 
 
 class Answer(NamedTuple):
-    """When a service is done: beyond its packet's longest way in, and after its own wake."""
+    """The time (ns) to an answer: beyond its packet's longest way in, and from its own wake."""
 
     late_ns: int
     wake_ns: int
 
 
 class Delays(NamedTuple):
-    """How long a vcpu takes to spend an amount of at most its slice, with overheads.
+    """Bounds on the time in which a vcpu spends an amount of its slice, with overheads.
 
     `at_start` of a period, and at `any_time` with work from there on; a verdict with the bound.
     `round_trip`, if there is one, is from a packet's arrival to its answer in one piece, or None
@@ -154,7 +155,7 @@ class Delays(NamedTuple):
 
 
 class SliceRule(NamedTuple):
-    """What one of the policies says of its slices; a verdict is a refusal.
+    """The bounds that one of the policies has for its slices; a verdict is a refusal.
 
     `covers` are the rules of policies that it is about, `paper_holds` the published verdict on each
     service, `hops` the driver's periods in the paper's inequality if that sums periods. `way` is
@@ -168,7 +169,7 @@ class SliceRule(NamedTuple):
     name: str
     covers: tuple[tuple[Budget, Order], ...]
     paper_holds: Callable[[Plant, Configuration], list[bool]]
-    way: Callable[[PlacedPlant], Way | Verdict]
+    way: Callable[[PlacedPlant], DriverDelay | Verdict]
     answer: Callable[[PlacedPlant, int, int], Answer | Verdict]
     round_trip: Callable[[PlacedPlant, int, Server, Answer, int, int], int | None] | None = None
     hops: int | None = None
@@ -225,19 +226,19 @@ def parts_of(placed: PlacedPlant, rule: SliceRule) -> list[BoundParts] | Verdict
     return [two_waits(way, *both) for both in zip(answers, twice, strict=True)]
 
 
-def two_waits(way: Way, answer: Answer, round_trip_ns: int | None) -> BoundParts:
+def two_waits(way: DriverDelay, answer: Answer, round_trip_ns: int | None) -> BoundParts:
     """The bound with a wait for the slice on both ways."""
     return BoundParts(way.longest_ns, answer.late_ns, way.longest_ns, answer.wake_ns, round_trip_ns)
 
 
-def one_wait(way: Way, answer: Answer, round_trip_ns: int | None) -> BoundParts:
+def one_wait(way: DriverDelay, answer: Answer, round_trip_ns: int | None) -> BoundParts:
     """The bound with a wait on one of the ways only."""
     sharp = BoundParts(way.longest_ns, answer.wake_ns, way.within_ns, answer.wake_ns, round_trip_ns)
     return min(sharp, two_waits(way, answer, round_trip_ns), key=lambda parts: parts.sum_ns)
 
 
 def round_trips(
-    placed: PlacedPlant, rule: SliceRule, way: Way, answers: Sequence[Answer], waits: int
+    placed: PlacedPlant, rule: SliceRule, way: DriverDelay, answers: Sequence[Answer], waits: int
 ) -> list[int | None]:
     """From arrival to answer in one piece, with so many waits for the driver's slice."""
     if rule.round_trip is None:
@@ -291,7 +292,7 @@ def period_over(service: Service, server: Server, late_ns: int) -> bool:
 
 
 def waits_once(
-    placed: PlacedPlant, way: Way, answers: Sequence[Answer], once: Sequence[int | None]
+    placed: PlacedPlant, way: DriverDelay, answers: Sequence[Answer], once: Sequence[int | None]
 ) -> bool:
     """Whether no packet can find the driver's slice used up both on its way in and on its way out.
 
@@ -318,21 +319,23 @@ def waits_once(
     plant, period_ns = placed.plant, placed.driver.period_ns
     if plant.packets != len(plant.services):
         return False
-    latest_ns = period_ns + max(reach(way, one) for one in answers)
+    latest_ns = period_ns + max(answer_time(way, one) for one in answers)
     return all(
-        service.period_ns > latest_ns + age(service, way, answer, round_trip_ns)
+        service.period_ns > latest_ns + packet_age_bound(service, way, answer, round_trip_ns)
         for service, answer, round_trip_ns in zip(plant.services, answers, once, strict=True)
     )
 
 
-def reach(way: Way, answer: Answer) -> int:
+def answer_time(way: DriverDelay, answer: Answer) -> int:
     """From the end of the period in which a packet found the slice used up to its answer."""
     return min(way.within_ns + answer.wake_ns, way.longest_ns + answer.late_ns)
 
 
-def age(service: Service, way: Way, answer: Answer, round_trip_ns: int | None) -> int:
-    """How long ago a packet came at the most that has found the slice used up once so far."""
-    longest_ns = min(way.longest_ns + reach(way, answer), service.deadline_ns)
+def packet_age_bound(
+    service: Service, way: DriverDelay, answer: Answer, round_trip_ns: int | None
+) -> int:
+    """Returns how old (ns) a packet is at most that has found the slice used up once so far."""
+    longest_ns = min(way.longest_ns + answer_time(way, answer), service.deadline_ns)
     return longest_ns if round_trip_ns is None else min(longest_ns, round_trip_ns)
 
 
@@ -366,7 +369,7 @@ def slice_response(placed: PlacedPlant, own: Server, group: Group, amount_ns: in
 
 
 def _spent(placed: PlacedPlant, server: Server, service: Service | None, window_ns: int) -> int:
-    """What one of higher priority can take of a window in which it is ahead."""
+    """Returns the most (ns) that one of higher priority takes of a window."""
     late_ns = server.period_ns - server.budget_ns
     by_slices_ns = -(-(window_ns + late_ns) // server.period_ns) * server.budget_ns
     if service is None:

@@ -46,7 +46,7 @@ from hyperperiod.model import (
 
 
 class NoLoop(NamedTuple):
-    """Why a system is not a driver loop."""
+    """The reason why a system is not a driver loop."""
 
     reason: str
 
@@ -101,7 +101,7 @@ def _parts(placed: PlacedPlant, rule: SliceRule) -> list[BoundParts] | Verdict |
 
 
 def _story(flow: Flow, parts: BoundParts) -> str:
-    """What the bound of a flow is made of."""
+    """Returns sentences on the parts of a flow's bound."""
     sides = (parts.in_ns, parts.answer_ns, parts.out_ns, parts.sum_ns)
     way_in, answer, way_out, total = map(format_time, sides)
     less = ""
@@ -180,7 +180,7 @@ def _loop(system: System, driver: Domain, replies: tuple[Domain, ...]) -> Loop |
 
 
 def _no_loop_in(flow: Flow, owners: dict[str, Domain], driver: Domain) -> str:
-    """What keeps one flow from being a way through the driver, an answer, and the way back."""
+    """Returns why a flow is not a way through the driver, an answer and a way back; or empty."""
     if flow.source.period_ns is None:
         return "its clients wait for their items"
     if len(flow.hops) != 3:

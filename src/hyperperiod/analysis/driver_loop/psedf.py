@@ -59,12 +59,12 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
     Delays,
+    DriverDelay,
     PlacedPlant,
     Plant,
     Service,
     Slice,
     SliceRule,
-    Way,
     period_over,
     slice_response,
 )
@@ -109,13 +109,13 @@ def _fixed_point(own_ns: int, above: list[Slice], limit_ns: int) -> int | None:
     return None
 
 
-def way(placed: PlacedPlant) -> Way | Verdict:
+def way(placed: PlacedPlant) -> DriverDelay | Verdict:
     """Returns how long a packet is with the driver: D, or R_N if it finds enough of the slice."""
     own = placed.driver
     served = slice_response(placed, own, placed.driver_group, placed.plant.slice_ns)
     if served.bound_ns is None:
         return served
-    return Way(own.period_ns - own.budget_ns + served.bound_ns, served.bound_ns)
+    return DriverDelay(own.period_ns - own.budget_ns + served.bound_ns, served.bound_ns)
 
 
 def answer(placed: PlacedPlant, number: int, way_ns: int) -> Answer | Verdict:
@@ -212,7 +212,7 @@ def _in_one_piece(
 
 
 def _before(placed: PlacedPlant, number: int) -> set[Server]:
-    """Who may run while a packet of a service waits on its way: all of no lower priority there."""
+    """Returns the servers that may run while a packet of a service waits on its way."""
     own, group = placed.services[number]
     found = {one for one in group.servers if one.priority <= own.priority}
     driver = placed.driver

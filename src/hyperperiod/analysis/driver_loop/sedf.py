@@ -39,11 +39,11 @@ from __future__ import annotations
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
+    DriverDelay,
     PlacedPlant,
     Plant,
     Service,
     SliceRule,
-    Way,
     hold_by_hops,
     period_over,
 )
@@ -61,16 +61,16 @@ def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
     return hold_by_hops(plant, configuration, HOPS)
 
 
-def way(placed: PlacedPlant) -> Way | Verdict:
+def way(placed: PlacedPlant) -> DriverDelay | Verdict:
     """Returns how long a packet is with the driver: 2 p_N, less if that is alone on its pcpu."""
     held = fits(placed.driver_group)
     return way_of(placed.driver, placed.driver_group) if held.holds else held
 
 
-def way_of(driver: Server, group: Group) -> Way:
+def way_of(driver: Server, group: Group) -> DriverDelay:
     """Returns how long packets are with the driver if every vcpu gets its slices."""
     way_ns = driver.period_ns + _once_begun(driver, group)
-    return Way(way_ns, way_ns)
+    return DriverDelay(way_ns, way_ns)
 
 
 def answer(placed: PlacedPlant, number: int, way_ns: int) -> Answer | Verdict:

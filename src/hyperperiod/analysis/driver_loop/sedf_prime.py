@@ -37,11 +37,11 @@ from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     Configuration,
     Delays,
+    DriverDelay,
     PlacedPlant,
     Plant,
     Service,
     SliceRule,
-    Way,
     hold_by_hops,
     period_over,
 )
@@ -61,7 +61,7 @@ def paper_holds(plant: Plant, configuration: Configuration) -> list[bool]:
     return hold_by_hops(plant, configuration, HOPS)
 
 
-def way(placed: PlacedPlant) -> Way | Verdict:
+def way(placed: PlacedPlant) -> DriverDelay | Verdict:
     """Returns how long a packet is with the driver: D, and D_1 where that is shorter."""
     got = gets_its_slice(placed.driver, placed.driver_group)
     if not got.holds:
@@ -69,14 +69,14 @@ def way(placed: PlacedPlant) -> Way | Verdict:
     return way_of(placed.driver, placed.driver_group, placed.plant.slice_ns)
 
 
-def way_of(driver: Server, group: Group, amount_ns: int) -> Way:
+def way_of(driver: Server, group: Group, amount_ns: int) -> DriverDelay:
     """Returns how long so much work is with the driver if every vcpu gets its slices."""
     longest_ns = kept_delay(driver, group, amount_ns)
     if _alone(group):
-        return Way(longest_ns, amount_ns)
+        return DriverDelay(longest_ns, amount_ns)
     if _lost_before_deadline(driver, group):
-        return Way(longest_ns, longest_ns)
-    return Way(longest_ns, driver.period_ns - driver.budget_ns + amount_ns)
+        return DriverDelay(longest_ns, longest_ns)
+    return DriverDelay(longest_ns, driver.period_ns - driver.budget_ns + amount_ns)
 
 
 def answer(placed: PlacedPlant, number: int, way_ns: int) -> Answer | Verdict:

@@ -92,8 +92,8 @@ from hyperperiod.model import format_time
 Delay = Callable[[PlacedPlant, Server, Group, int], Verdict]
 
 
-class Spent(NamedTuple):
-    """What is spent of a slice until some work is done (A), and how long that takes."""
+class SliceUse(NamedTuple):
+    """The slice (ns) that is spent until some work is done, A, and the time (ns) it takes."""
 
     amount_ns: int
     delay_ns: int
@@ -123,7 +123,7 @@ def parts_with_overheads(placed: PlacedPlant, delays: Delays) -> list[BoundParts
 
 
 class Reply(NamedTuple):
-    """When a service is done: beyond its packet's longest way in, and after its own wake.
+    """The time (ns) to an answer: beyond its packet's longest way in, and from its own wake.
 
     `starts_period`: each of its wakes begins a period.
     """
@@ -157,7 +157,7 @@ def _period_over(service: Service, server: Server, amount_ns: int, late_ns: int)
 
 def _spent(
     placed: PlacedPlant, own: Server, group: Group, work_ns: int, delay: Delay, limit_ns: int
-) -> Spent | Verdict:
+) -> SliceUse | Verdict:
     """The least A and W that agree with each other, up to a limit of W."""
     assert placed.account is not None, "there are overheads"
     window_ns = work_ns
@@ -167,7 +167,7 @@ def _spent(
         if found.bound_ns is None:
             return Verdict.unknown(found.reason)
         if found.bound_ns <= window_ns:
-            return Spent(amount_ns, found.bound_ns)
+            return SliceUse(amount_ns, found.bound_ns)
         window_ns = found.bound_ns
     return Verdict.unknown(
         f"{own.name}: with overheads {format_time(work_ns)} of work may take more than"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hyperperiod.analysis.domains.budget_in_hand import JobInHand
+from hyperperiod.analysis.domains.budget_in_hand import CarriedJob
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.explain import words
 from hyperperiod.analysis.explain.curves import (
@@ -19,7 +19,7 @@ from hyperperiod.analysis.explain.curves import (
     hand_curves,
     hop_curves,
 )
-from hyperperiod.analysis.explain.supplies import HandSupply, LateSupply
+from hyperperiod.analysis.explain.supplies import CarriedSupply, LateSupply
 from hyperperiod.analysis.flows.windows import Inside
 from hyperperiod.analysis.witness import Role, Witness
 
@@ -45,7 +45,9 @@ def breakdown_of_task(
     return Breakdown(witness, instant, words.story(witness, bandwidth), curves(witness, supply))
 
 
-def breakdown_in_hand(witness: Witness, name: str, job: JobInHand, supply: HandSupply) -> Breakdown:
+def breakdown_in_hand(
+    witness: Witness, name: str, job: CarriedJob, supply: CarriedSupply
+) -> Breakdown:
     """The breakdown of a task whose server has most of its budget when work comes."""
     instant = words.instant_in_hand(name, job)
     return Breakdown(witness, instant, words.story(witness), hand_curves(witness, job, supply))

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.domains.budget_in_hand import JobInHand
+from hyperperiod.analysis.domains.budget_in_hand import CarriedJob
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.explain.supplies import (
     CORNERS,
     AnySupply,
+    CarriedSupply,
     Corner,
-    HandSupply,
     supply_corners,
 )
 from hyperperiod.analysis.flows.windows import Inside, asked_by
@@ -72,7 +72,7 @@ def grown(demand: Callable[[int], int], supply_at_end: Callable[[int], int], due
     return Curves(heights, ((0, 0), (end_ns, supply_at_end(end_ns))), 0, end_ns, stairs=False)
 
 
-def hand_curves(witness: Witness, job: JobInHand, supply: HandSupply) -> Curves:
+def hand_curves(witness: Witness, job: CarriedJob, supply: CarriedSupply) -> Curves:
     """The curves of a task whose server has budget in hand: what a job waits for, and its end."""
     end_ns = max(witness.deadline_ns, witness.finish_ns or 0) * 108 // 100
     own, above = witness.loads[-1], job.start.above
@@ -117,7 +117,7 @@ def _drawn(
 
 
 def _arrivals(load: Load, shift_ns: int, end_ns: int) -> Iterator[int]:
-    """When jobs come at the earliest, `shift_ns` later, each instant once, up to the end."""
+    """Yields the earliest instants of jobs, `shift_ns` later, each once, up to the end."""
     yield from (shift_ns,) if shift_ns <= end_ns else ()
     first = load.jitter // load.period + 1
     yield from range(first * load.period - load.jitter + shift_ns, end_ns + 1, load.period)

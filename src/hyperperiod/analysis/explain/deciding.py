@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from hyperperiod.analysis.component import Component
-from hyperperiod.analysis.domains.budget_in_hand import InHand, JobInHand, job_in_hand
+from hyperperiod.analysis.domains.budget_in_hand import CarriedBudget, CarriedJob, job_in_hand
 from hyperperiod.analysis.domains.domain_level import (
     WHOLE_BUDGET,
     NotCovered,
@@ -35,7 +35,7 @@ from hyperperiod.analysis.domains.domain_level import (
     supply_of,
 )
 from hyperperiod.analysis.domains.prm_windows import windows_witness
-from hyperperiod.analysis.explain.supplies import HandSupply, LateSupply, Provision
+from hyperperiod.analysis.explain.supplies import CarriedSupply, LateSupply, Provision
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.window_loss import WindowLoss
 from hyperperiod.analysis.witness import IN_HAND, Role, Share, Window, Witness, component_witness
@@ -43,7 +43,7 @@ from hyperperiod.model import Domain, Sbf
 
 
 class Deciding(NamedTuple):
-    """What decides: a witness, the supply, and what overheads take of a budget there (ns).
+    """A deciding test: its witness, the supply, and what overheads take of a budget (ns).
 
     `by_interface`: nothing but the interface is known of the supply. `loss` is what its windows
     lose, if overheads are counted by windows; `job` that of a witness with a budget in hand.
@@ -54,7 +54,7 @@ class Deciding(NamedTuple):
     lost_ns: int = 0
     by_interface: bool = False
     loss: WindowLoss | None = None
-    job: JobInHand | None = None
+    job: CarriedJob | None = None
 
 
 class _Proof(NamedTuple):
@@ -65,7 +65,7 @@ class _Proof(NamedTuple):
 def deciding(
     domain: Domain, contract: SupplyContract, component: Component, index: int, verdict: Verdict
 ) -> Deciding:
-    """What decides about a source of one of the domain's vcpus, of which that is the verdict."""
+    """Returns the test that gave this verdict on a source of one of the domain's vcpus."""
     proofs = _proofs(domain, contract, component, index)
     for proof in proofs:
         if not verdict.holds or _is_same(proof.verdict, verdict):
@@ -124,14 +124,14 @@ def _proofs(
 
 
 def _in_hand(
-    component: Component, hand: InHand, bounds_ns: list[int | None], index: int
+    component: Component, hand: CarriedBudget, bounds_ns: list[int | None], index: int
 ) -> Deciding:
     """The job with the bound as its response, and all that is done by its end."""
     known = [bound_ns for bound_ns in bounds_ns if bound_ns is not None]
     assert len(known) == len(bounds_ns), "every bound holds up the others"
     job = job_in_hand(component, hand, known, index)
     assert job is not None, "a bound is the response of some job"
-    supply = HandSupply(hand, job.start.used_ns)
+    supply = CarriedSupply(hand, job.start.used_ns)
     own = component.sources[index]
     shares = [
         Share(source.name, Role.HIGHER, work_ns, work_ns // source.load.wcet, source.load.wcet)

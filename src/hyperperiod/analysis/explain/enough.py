@@ -97,7 +97,7 @@ def max_budget(policy: Policy, group: Group, at: int, granule_ns: int) -> int | 
 
 @dataclass(frozen=True)
 class OverheadAccounts:
-    """What overheads take: from every budget, or from windows; it is enough if either is."""
+    """Both accounts of overheads, of every budget and of windows: it is enough if one holds."""
 
     lost_ns: int
     loss: WindowLoss
@@ -146,7 +146,7 @@ class OverheadAccounts:
 
 
 def on_host(system: System, index: int, domain: Domain, budget_ns: int) -> str | None:
-    """What a changed budget does to the servers that share its pcpus.
+    """Returns whether the servers that share its pcpus hold beside a changed budget.
 
     "holds": all get theirs; "breaks": not any more; "broken": not as it is either. None where
     the domain is an inner one: its server is a load of the outer domain.

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hyperperiod._analysis import Shape
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.domain_level import (
     MOVING,
     DomainVerdict,
@@ -37,7 +37,7 @@ from hyperperiod.analysis.explain.breakdown import (
 from hyperperiod.analysis.explain.deciding import Deciding, deciding
 from hyperperiod.analysis.explain.hops import hop
 from hyperperiod.analysis.explain.subject import Subject, find
-from hyperperiod.analysis.explain.supplies import HandSupply, LateSupply, Provision
+from hyperperiod.analysis.explain.supplies import CarriedSupply, LateSupply, Provision
 from hyperperiod.analysis.explain.text import format_text
 from hyperperiod.analysis.explain_result import (
     ExplainCurves,
@@ -65,7 +65,7 @@ FLOWS = "No plain window shows why: items of flows release work in {}, at any di
 def explain(
     resolution: Resolution, name: str, flows: FlowAnalysis, guaranteed: Sequence[Verdict]
 ) -> Explanation:
-    """What `analyze --json` prints under "explain"; InputError if nothing has that name.
+    """Returns what `analyze --json` prints under "explain"; InputError for an unknown name.
 
     `flows` is the analysis of all flows: a task in a domain that they pass through has the window
     of its bound there, and a driver loop says what it rests on. `guaranteed` is whether the
@@ -90,7 +90,7 @@ def explain(
 def explain_moving(
     domain: Domain, task: Task, verdict: Verdict, supplies: Sequence[Supply]
 ) -> Explanation:
-    """What is known of a task whose jobs move between vcpus: no window of one vcpu shows it.
+    """Returns the explanation of a task whose jobs move: no window of one vcpu shows it.
 
     The vcpus with a server have these supplies, none if nothing is proved of them.
     """
@@ -116,7 +116,7 @@ def _with_text(found: Explanation) -> Explanation:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a load stands: the domain whose server serves it, its component, its number.
+    """A load with the domain whose server serves it, its component, and its number in that.
 
     On several vcpus it stands if its jobs move between them; each has the supply of the provision.
     """
@@ -128,7 +128,7 @@ class _Place:
     vcpus: int = 1
 
     @property
-    def source(self) -> Source:
+    def source(self) -> NamedLoad:
         return self.component.sources[self.index]
 
     @property
@@ -136,13 +136,13 @@ class _Place:
         return self.deciding.provision
 
     def breakdown(self) -> Breakdown | None:
-        """Why it is in time or not; None if the test looked at no window."""
+        """Returns the window that decides, broken down; None if the test looked at none."""
         witness, supply = self.deciding.witness, self.provision.supply
-        if self.deciding.job is not None and isinstance(supply, HandSupply):
+        if self.deciding.job is not None and isinstance(supply, CarriedSupply):
             return breakdown_in_hand(witness, self.source.name, self.deciding.job, supply)
         if self.vcpus > 1 and isinstance(supply, Supply):
             return breakdown_of_cluster(witness, supply, self.vcpus)
-        assert not isinstance(supply, HandSupply), "it has a job"
+        assert not isinstance(supply, CarriedSupply), "it has a job"
         return breakdown_of_task(witness, self.source.name, supply)
 
 
@@ -264,7 +264,7 @@ class _View:
         return None
 
     def _verdict(self, around: Sequence[Domain]) -> Verdict | None:
-        """What the analysis says of the subject inside the domain around it."""
+        """Returns the verdict on the subject inside the domain around it; None if there is none."""
         domain = around[-1]
         if domain.name in self.resolution.failures:
             return None
@@ -280,7 +280,7 @@ class _View:
         return verdict
 
     def _place(self, around: Sequence[Domain]) -> tuple[_Place, Verdict]:
-        """Where the subject stands and what the analysis says; NotCovered if nothing does."""
+        """Returns the subject's load and its verdict; NotCovered if it has no load."""
         domain = around[-1]
         own = self.subject.task.name if self.subject.task else self.subject.domain.name
         failure = self.resolution.failures.get(domain.name)
@@ -324,7 +324,7 @@ class _View:
             yield _about(inner.name, parts[inner.name])
 
     def _enough(self, place: _Place) -> ExplainEnough:
-        """What would be enough by the proof that is shown; nothing where it knows other servers."""
+        """Returns budget and wcet that would be enough; empty if the proof knows other servers."""
         found, nominal = place.deciding, place.provision.nominal
         granule_ns = self.system.quantum_ns or 1
         if not isinstance(nominal, Supply):
@@ -365,7 +365,7 @@ class _View:
 
 
 def _without_interface(shown: Breakdown) -> str:
-    """What the breakdown on a whole pcpu says about an interface that was not found."""
+    """Returns a sentence on an interface that was not found, from the window of a whole pcpu."""
     if shown.witness.holds:
         return "No interface was found; a whole pcpu, shown here, would serve this one, not all."
     return "No interface was found, and not even a whole pcpu, shown here, would do."
@@ -391,7 +391,7 @@ def _component_with(components: Sequence[Component], name: str) -> tuple[Compone
 
 
 def _moving(domain: Domain, contract: SupplyContract, component: Component, index: int) -> Deciding:
-    """What decides about jobs that move between vcpus; NotCovered if no window shows it."""
+    """Returns the test that decides on jobs that move; NotCovered if no window shows it."""
     supply = supply_of(domain, contract, [component])
     witness = mpr_witness(component, index, supply, domain.vcpus)
     if witness is None:
@@ -401,9 +401,9 @@ def _moving(domain: Domain, contract: SupplyContract, component: Component, inde
 
 
 def _supply_instant(provision: Provision) -> str:
-    """How the critical instant goes on: where the server is by then."""
+    """Returns the end of the sentence on the critical instant: the state of the server."""
     supply = provision.supply
-    if supply.blackout_ns == 0 or isinstance(supply, HandSupply):
+    if supply.blackout_ns == 0 or isinstance(supply, CarriedSupply):
         return ""
     dark = f": {format_time(supply.blackout_ns)} pass without any supply"
     if isinstance(supply, Staircase):

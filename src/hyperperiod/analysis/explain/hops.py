@@ -15,16 +15,16 @@ from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Task, format_time
 
 
-class FlowVerdict(NamedTuple):
-    """What tests of whole flows know of a task that is a hop of one: verdict, test and story."""
+class HopVerdict(NamedTuple):
+    """The verdict, test and sentences of a test of whole flows on a task that is a hop of one."""
 
     verdict: Verdict
     test: str
     story: list[str]
 
 
-def hop(flows: FlowAnalysis, domain: str, task: Task, outside: Verdict) -> FlowVerdict | None:
-    """What the test says of a task; None outside such flows. `outside`: if its server serves."""
+def hop(flows: FlowAnalysis, domain: str, task: Task, outside: Verdict) -> HopVerdict | None:
+    """Returns such a verdict on a task; None outside flows. `outside`: if its server serves."""
     visiting = [
         one
         for one in flows.flows
@@ -39,7 +39,7 @@ def hop(flows: FlowAnalysis, domain: str, task: Task, outside: Verdict) -> FlowV
     what = "flow" if len(wholes) == 1 else "flows"
     story = [f"Its jobs are items of the {what} {', '.join(one.flow.name for one in visiting)}."]
     story += _bound(verdict, task)
-    return FlowVerdict(
+    return HopVerdict(
         verdict, wholes[0].title, [*story, *dict.fromkeys(one.story for one in wholes)]
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hyperperiod.analysis.domains.budget_in_hand import InHand
+from hyperperiod.analysis.domains.budget_in_hand import CarriedBudget
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.witness import Role, Share
 
@@ -38,10 +38,10 @@ class LateSupply:
 
 
 @dataclass(frozen=True)
-class HandSupply:
+class CarriedSupply:
     """The supply from an instant on at which so much of the budget in hand is used."""
 
-    hand: InHand
+    hand: CarriedBudget
     used_ns: int
 
     @property
@@ -54,7 +54,7 @@ class HandSupply:
         return self.hand.supplied(window_ns, self.used_ns)
 
 
-AnySupply = Supply | Staircase | LateSupply | HandSupply
+AnySupply = Supply | Staircase | LateSupply | CarriedSupply
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Provision:
     nominal: AnySupply
 
     def lost_in(self, window_ns: int) -> tuple[Share, ...]:
-        """What of a window brings no supply: the blackout, later gaps, overheads."""
+        """Returns the parts of a window without supply: blackout, later gaps, overheads."""
         without_ns = window_ns - self.nominal.sbf(window_ns)
         dark_ns = min(without_ns, self.nominal.blackout_ns)
         overhead_ns = self.nominal.sbf(window_ns) - self.supply.sbf(window_ns)
@@ -87,11 +87,11 @@ def supply_corners(supply: AnySupply, end_ns: int) -> tuple[Corner, ...]:
     return tuple((place, supply.sbf(place)) for place in kept)
 
 
-def _places(supply: Supply | Staircase | HandSupply, end_ns: int) -> list[int]:
-    """Where a supply begins to rise or to wait, or as many places as a picture can show."""
+def _places(supply: Supply | Staircase | CarriedSupply, end_ns: int) -> list[int]:
+    """Returns the corners (ns) of a supply, or as many places as a picture can show."""
     dark_ns = supply.blackout_ns
     thinned = list(range(0, end_ns + 1, max(1, end_ns // CORNERS)))
-    if isinstance(supply, HandSupply):
+    if isinstance(supply, CarriedSupply):
         return [*thinned, dark_ns]
     period_ns = supply.period_ns
     ramps = [(dark_ns, supply.budget_ns)]

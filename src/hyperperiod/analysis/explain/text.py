@@ -154,7 +154,7 @@ def _short(time_ns: int, label: str) -> str:
 
 
 def _names(windows: Sequence[Sequence[ExplainShare]]) -> list[str]:
-    """Who takes a share in any window; the largest first if not all can be shown."""
+    """Returns who takes a share in any window; the largest first if not all can be shown."""
     max_ns: dict[str, int] = {}
     for shares in windows:
         for share in shares:
@@ -213,7 +213,7 @@ def _enough(found: Explanation) -> Iterator[str]:
 
 
 def _in_the_way(windows: Sequence[ExplainWindow]) -> str:
-    """What makes a task late that asks for next to nothing."""
+    """Returns the reason why a task is late that asks for next to nothing."""
     others = any(share.role != "own" for window in windows for share in window.shares)
     return "the rest alone is too much" if others else "the supply comes too late for any"
 

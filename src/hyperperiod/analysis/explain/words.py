@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.domains.budget_in_hand import JobInHand
+from hyperperiod.analysis.domains.budget_in_hand import CarriedJob
 from hyperperiod.analysis.flows.windows import BACKLOG, BUSY_WINDOW, Inside
 from hyperperiod.analysis.witness import TESTS, Role, Witness
 from hyperperiod.model import format_time
 
 
 def critical_instant(witness: Witness, name: str) -> str:
-    """When the worst case of a task begins."""
+    """Returns in words when the worst case of a task begins."""
     loads = witness.loads
     jittery = any(load.jitter for load in loads)
     early = ", later jobs as early as their jitter allows" if jittery else ""
@@ -30,8 +30,8 @@ def critical_instant(witness: Witness, name: str) -> str:
     return f"{_all_above(witness, name, 'released')}{early}{blocked}"
 
 
-def instant_in_hand(name: str, job: JobInHand) -> str:
-    """When the worst case of a task begins whose server still has budget in hand."""
+def instant_in_hand(name: str, job: CarriedJob) -> str:
+    """Returns in words when the worst case begins of a task whose server carries budget."""
     used_ns = job.start.used_ns
     used = f"at most {format_time(used_ns)}" if used_ns else "nothing"
     above = " and for all above it" if job.start.above else ""
@@ -42,7 +42,7 @@ def instant_in_hand(name: str, job: JobInHand) -> str:
 
 
 def instant_of_server(witness: Witness, name: str) -> str:
-    """When the worst case of a server under fixed priority begins."""
+    """Returns in words when the worst case of a server under fixed priority begins."""
     late = any(load.jitter for load in witness.loads)
     twice = ", those above have just spent a budget and do so again" if late else ""
     return f"{_all_above(witness, name, 'refilled')}{twice}"
@@ -55,7 +55,7 @@ def _all_above(witness: Witness, name: str, what: str) -> str:
 
 
 def story(witness: Witness, bandwidth: Fraction | None = None) -> tuple[str, ...]:
-    """What the window shows of a task; `bandwidth`: of the supply, where too much may be due."""
+    """Returns sentences on a task's window; `bandwidth`: of the supply, to compare with."""
     if witness.test == TESTS[Local.EDF]:
         return tuple(_of_edf(witness, bandwidth))
     if witness.test == TESTS[Local.FIFO]:
@@ -80,7 +80,7 @@ def story(witness: Witness, bandwidth: Fraction | None = None) -> tuple[str, ...
 
 
 def story_of_server(witness: Witness) -> tuple[str, ...]:
-    """What the window shows of a server under fixed priority."""
+    """Returns sentences on the window of a server under fixed priority."""
     if witness.holds:
         assert witness.finish_ns is not None, "a budget spent in time is spent at some time"
         spent, before = format_time(witness.finish_ns), _before(witness)
@@ -95,7 +95,7 @@ def story_of_server(witness: Witness) -> tuple[str, ...]:
 
 
 def story_of_cluster(witness: Witness, name: str, vcpus: int) -> tuple[str, ...]:
-    """What the window shows of a task whose jobs move between vcpus."""
+    """Returns sentences on the window of a task whose jobs move between vcpus."""
     window = witness.windows[0]
     length = format_time(window.window_ns)
     if witness.holds:
@@ -114,7 +114,7 @@ def story_of_cluster(witness: Witness, name: str, vcpus: int) -> tuple[str, ...]
 
 
 def instant_of_hop(witness: Witness, inside: Inside, name: str) -> str:
-    """When the worst case of a task in a domain with hops begins."""
+    """Returns in words when the worst case of a task in a domain with hops begins."""
     if witness.test == BACKLOG:
         return f"as many items as can be on their way are pending when one comes to {name}"
     if inside.vcpu.component.local is Local.FIXED_PRIORITY:
@@ -123,7 +123,7 @@ def instant_of_hop(witness: Witness, inside: Inside, name: str) -> str:
 
 
 def story_of_hop(witness: Witness, name: str) -> str:
-    """What the window shows of a task in a domain with hops."""
+    """Returns sentences on the window of a task in a domain with hops."""
     if witness.test == TESTS[Local.EDF]:
         left = format_time(-witness.windows[0].short_ns)
         return (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LoopRule(StrEnum):
-    """Which inequalities a driver loop must meet: those that are proved, or the paper's."""
+    """The inequalities that a driver loop must meet: those that are proved, or the paper's."""
 
     SOUND = "sound"
     PAPER = "paper"
@@ -30,7 +30,7 @@ class LoopRule(StrEnum):
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked for. `within` is a share of the least bandwidth, for the least overhead.
+    """The options of a fit. `within` is a share of the least bandwidth, for the least overhead.
 
     `limit_s` is in seconds of processor time. `rule` is for driver loops: by which inequalities.
     """

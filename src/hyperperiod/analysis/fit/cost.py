@@ -44,7 +44,7 @@ LATTICE_LIMIT = 4096
 
 
 @dataclass(frozen=True)
-class Prices:
+class EventPrices:
     """What an event costs: units, or nanoseconds where overheads are known."""
 
     run: int = 1
@@ -58,16 +58,16 @@ class Prices:
         return 1 if self.in_time else 1000
 
 
-def prices_of(overheads: Overheads) -> Prices:
+def prices_of(overheads: Overheads) -> EventPrices:
     """One unit per event, or what the system says that events take."""
     run_ns = overheads.interrupt_ns + overheads.pick_ns
     if not (run_ns or overheads.replenish_ns or overheads.context_switch_ns):
-        return Prices()
-    return Prices(run_ns, overheads.replenish_ns, overheads.context_switch_ns, in_time=True)
+        return EventPrices()
+    return EventPrices(run_ns, overheads.replenish_ns, overheads.context_switch_ns, in_time=True)
 
 
 @dataclass(frozen=True)
-class Events:
+class EventRates:
     """Rates per second on one pcpu, or on several together."""
 
     runs: Fraction = Fraction(0)
@@ -75,8 +75,8 @@ class Events:
     replenishments: Fraction = Fraction(0)
     switches: Fraction = Fraction(0)
 
-    def __add__(self, other: Events) -> Events:
-        return Events(
+    def __add__(self, other: EventRates) -> EventRates:
+        return EventRates(
             self.runs + other.runs,
             self.depletions + other.depletions,
             self.replenishments + other.replenishments,
@@ -85,10 +85,10 @@ class Events:
 
     @property
     def count(self) -> Fraction:
-        """Events per second, coinciding refills counted once."""
+        """EventRates per second, coinciding refills counted once."""
         return self.runs + self.depletions + self.switches
 
-    def cost(self, prices: Prices) -> Fraction:
+    def cost(self, prices: EventPrices) -> Fraction:
         return (
             prices.run * (self.runs + self.depletions)
             + prices.replenish * self.replenishments
@@ -102,7 +102,7 @@ ChosenServer = tuple[FitItem, Candidate]
 class CostModel:
     """Counts the events of bins; what was counted is remembered."""
 
-    def __init__(self, problem: FitProblem, prices: Prices | None = None) -> None:
+    def __init__(self, problem: FitProblem, prices: EventPrices | None = None) -> None:
         self.problem = problem
         self.prices = prices or prices_of(problem.system.overheads)
         self._runs: dict[frozenset[int], Fraction] = {}
@@ -115,15 +115,15 @@ class CostModel:
             self._costs[key] = self.events(key).cost(self.prices)
         return self._costs[key]
 
-    def events(self, members: Iterable[tuple[int, int]]) -> Events:
+    def events(self, members: Iterable[tuple[int, int]]) -> EventRates:
         """The events per second of a bin with these members (item, candidate)."""
         items = self.problem.items
         return self.events_of([(items[i], items[i].candidates[c]) for i, c in sorted(members)])
 
-    def events_of(self, servers: Sequence[ChosenServer]) -> Events:
+    def events_of(self, servers: Sequence[ChosenServer]) -> EventRates:
         periods = frozenset(one.period_ns for _, one in servers)
         refills = sum((refill_rate(item, one) for item, one in servers), Fraction(0))
-        return Events(
+        return EventRates(
             runs=self.run_rate(periods),
             depletions=sum(
                 (refill_rate(item, one) for item, one in servers if one.budget_ns < one.period_ns),
@@ -175,7 +175,7 @@ def bandwidth_of(item: FitItem, one: Candidate) -> Fraction:
     return item.vcpus * Fraction(one.budget_ns, one.period_ns)
 
 
-def own_cost(item: FitItem, one: Candidate, prices: Prices) -> Fraction:
+def own_cost(item: FitItem, one: Candidate, prices: EventPrices) -> Fraction:
     """What a domain costs per second whoever shares its pcpu: refills, depletions, switches."""
     depletion = prices.run if one.budget_ns < one.period_ns else 0
     return (prices.replenish + prices.switch + depletion) * refill_rate(item, one)

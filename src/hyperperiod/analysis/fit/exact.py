@@ -91,7 +91,7 @@ def load_solver() -> Any:
 
 
 @dataclass
-class Clock:
+class SolverClock:
     """What is left of the time limit, in processor time and in the solver's own time."""
 
     seconds: float
@@ -99,7 +99,7 @@ class Clock:
     spent: float = 0.0  # deterministic
 
     @classmethod
-    def start(cls, seconds: float) -> Clock:
+    def start(cls, seconds: float) -> SolverClock:
         return cls(seconds, time.process_time())
 
     @property
@@ -294,7 +294,7 @@ class Search:
         self,
         scorer: Scorer,
         initial: tuple[Choice, Score] | None,
-        clock: Clock,
+        clock: SolverClock,
         said: Callable[[Score | None, int], None],
     ) -> None:
         self.api = load_solver()
@@ -453,4 +453,4 @@ def search(
     said: Callable[[Score | None, int], None] = lambda _score, _bound: None,
 ) -> Solution:
     """The best choice that the solver finds within `seconds`, and what is known of better ones."""
-    return Search(scorer, initial, Clock.start(seconds), said).run()
+    return Search(scorer, initial, SolverClock.start(seconds), said).run()

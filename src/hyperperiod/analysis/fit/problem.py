@@ -60,7 +60,7 @@ class FitItem:
 
 
 class Assignment(NamedTuple):
-    """What is chosen for one item."""
+    """The candidate and the bin that are chosen for one item."""
 
     candidate: int
     bin: int
@@ -71,7 +71,7 @@ Choice = tuple[Assignment, ...]
 
 @dataclass(frozen=True)
 class Wishes:
-    """What is asked of pcpus: pairs of domains, by name, that share none, and those left free."""
+    """Wishes about pcpus: pairs of domains, by name, that share none, and those left free."""
 
     apart: frozenset[frozenset[str]] = frozenset()
     reserved: frozenset[int] = frozenset()
@@ -97,7 +97,7 @@ class FitProblem:
 
     @cached_property
     def unit(self) -> int:
-        """How many units of bandwidth a pcpu has: all bandwidths are whole numbers of them."""
+        """The units of bandwidth of a pcpu: all bandwidths are whole numbers of them."""
         whole = lcm(*(c.period_ns for item in self.items for c in item.candidates))
         return whole if whole <= UNIT_LIMIT else ROUNDED_UNIT
 
@@ -191,7 +191,7 @@ def completed(
 
 
 def refusal(chosen: System, *, parts: bool) -> str:
-    """Why what was chosen is no answer: no file of it loads, or nothing proves it; else empty.
+    """Returns why a choice is no answer: its file does not load, or no proof; else empty.
 
     Of vcpus that are `parts` of the domains of a file no file is written.
     """

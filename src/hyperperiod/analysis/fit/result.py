@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from hyperperiod.analysis.fit.answer import Fitted
 from hyperperiod.analysis.fit.candidates import Tabulator
-from hyperperiod.analysis.fit.cost import CostModel, Events, Prices, prices_of
+from hyperperiod.analysis.fit.cost import CostModel, EventPrices, EventRates, prices_of
 from hyperperiod.analysis.fit.fit_result import (
     FitAsked,
     FitBandwidth,
@@ -34,7 +34,7 @@ from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 
 def result_of(fitted: Fitted) -> FitResult:
-    """What `fit` found as the JSON object that docs/formats.md describes."""
+    """Returns what `fit` found as the JSON object that docs/formats.md describes."""
     prices = prices_of(fitted.before.overheads)
     before, after = _before(fitted.before, fitted), fitted.parts or fitted.system
     return FitResult(
@@ -120,7 +120,7 @@ def _bandwidth(fitted: Fitted, before: System, after: System | None) -> FitBandw
     )
 
 
-def _events(fitted: Fitted, before: System, after: System | None, prices: Prices) -> FitEvents:
+def _events(fitted: Fitted, before: System, after: System | None, prices: EventPrices) -> FitEvents:
     complete = before.pinned and total_bandwidth(before) is not None
     whole_before = _events_of(before) if complete else None
     whole_after = _events_of(after)
@@ -136,7 +136,7 @@ def _events(fitted: Fitted, before: System, after: System | None, prices: Prices
     )
 
 
-def _rates(events: Events, prices: Prices) -> FitRates:
+def _rates(events: EventRates, prices: EventPrices) -> FitRates:
     return FitRates(
         runs=float(events.runs),
         depletions=float(events.depletions),
@@ -146,7 +146,7 @@ def _rates(events: Events, prices: Prices) -> FitRates:
     )
 
 
-def _pcpus(fitted: Fitted, system: System, prices: Prices) -> Iterable[FitPcpu]:
+def _pcpus(fitted: Fitted, system: System, prices: EventPrices) -> Iterable[FitPcpu]:
     """One per pcpu; under a global policy one for all of them."""
     for pcpu, domains in _by_pcpu(system):
         rates = _rates(_count(system, domains), prices) if fitted.loop is None else None
@@ -208,7 +208,7 @@ def _heuristic(fitted: Fitted) -> float | None:
 
 
 def cost_of(system: System) -> Fraction:
-    """What the events of a complete system cost per second, exactly."""
+    """Returns the cost per second of all events of a complete system, exactly."""
     events = _events_of(system)
     assert events is not None, "there is a system"
     return events.cost(prices_of(system.overheads))
@@ -229,14 +229,14 @@ def _by_pcpu(system: System) -> Iterable[tuple[int | None, list[Domain]]]:
         yield pcpu, [domain for domain in system.domains if domain.pcpu == pcpu]
 
 
-def _events_of(system: System | None) -> Events | None:
+def _events_of(system: System | None) -> EventRates | None:
     """The events per second of a complete system; None without one."""
     if system is None:
         return None
-    return sum((_count(system, domains) for _, domains in _by_pcpu(system)), Events())
+    return sum((_count(system, domains) for _, domains in _by_pcpu(system)), EventRates())
 
 
-def _count(system: System, domains: Iterable[Domain]) -> Events:
+def _count(system: System, domains: Iterable[Domain]) -> EventRates:
     """The events of the servers of these domains, as they are now."""
     items = tuple(
         FitItem(
@@ -261,7 +261,7 @@ def _float(value: Fraction | None) -> float | None:
 
 
 def _gap(found: Fraction | None, bound: Fraction | None) -> float | None:
-    """How far what was found is above the bound, as a share of the bound; at least 0."""
+    """Returns how far a value is above its bound, as a share of the bound, at least 0."""
     if found is None or not bound:
         return None
     return max(0.0, float(found / bound - 1))

@@ -20,7 +20,7 @@ from hyperperiod.analysis.fit.problem import Assignment, FitProblem
 
 
 class Least(StrEnum):
-    """What `fit` chooses interfaces and places for: the least of this, among all that hold."""
+    """The quantity that `fit` makes least, among all choices that hold."""
 
     BANDWIDTH = "bandwidth"
     OVERHEAD = "overhead"
@@ -63,7 +63,7 @@ class Scorer:
         return whole
 
     def min_cost(self, selection: Sequence[int]) -> int:
-        """What the servers' own depletions and switches cost, whoever shares their pcpus."""
+        """Returns the cost of the servers' own depletions and switches, whoever is beside them."""
         prices = self.model.prices
         total = sum(
             (

@@ -84,10 +84,10 @@ def _own_vcpus(domain: Domain) -> tuple[OwnVcpu, ...]:
 
 def fit_vcpus(system: System, options: Options, fit_parts: FitParts, grid: BudgetGrid) -> Fitted:
     """The best of all placements that were fitted, put together; `fit_parts` fits one."""
-    return _Search(system, options, fit_parts, grid).run()
+    return _PlacementSearch(system, options, fit_parts, grid).run()
 
 
-class _Search:
+class _PlacementSearch:
     """One search over placements: the best so far, and whether anything was left out."""
 
     def __init__(
@@ -284,7 +284,7 @@ class _Search:
 
 
 def _cost(options: Options, parts: System) -> tuple[Fraction, ...]:
-    """What is to be least, the first number before the others."""
+    """Returns the numbers that are to be least, the first before the others."""
     from hyperperiod.analysis.fit.result import cost_of
 
     used = {domain.pcpu for domain in parts.domains if not domain.best_effort}
@@ -329,7 +329,7 @@ class _Placing:
         self.alike = [_alike(domain) for domain in system.domains]
 
     def count(self) -> int:
-        """How many ways there are, those that only rename vcpus included."""
+        """Returns the number of ways, those that only rename vcpus included."""
         count = 1
         for one in self.open:
             count *= one.vcpus
@@ -348,7 +348,7 @@ class _Placing:
                 yield place
 
     def by_rule(self) -> Iterator[Place]:
-        """Ways by rules of thumb."""
+        """Yields ways to place the tasks by rules of thumb."""
         orders: list[list[_Open]] = [
             sorted(self.open, key=lambda one: (-one.utilization, one.domain, one.task)),
             sorted(self.open, key=lambda one: (one.period_ns, -one.utilization, one.task)),
@@ -386,7 +386,7 @@ class _Placing:
         return place
 
     def _form(self, place: Place) -> tuple[object, ...]:
-        """What is the same for ways that differ in the names of vcpus that are alike."""
+        """Returns a key that ways share which differ only in the names of vcpus that are alike."""
         return tuple(
             tuple(
                 sorted(
@@ -511,7 +511,7 @@ def _with_interfaces(system: System, domain: Domain, grid: BudgetGrid) -> Domain
 
 
 def wishes_of(system: System) -> Wishes:
-    """Which vcpus of a system, by the names of its parts, are to share no pcpu."""
+    """Returns which vcpus of a system, by the names of its parts, are to share no pcpu."""
     if system.policy.scope is Scope.GLOBAL:
         return Wishes()
     names = {one.name: [part.name for part in parts_of(one)] for one in system.domains}

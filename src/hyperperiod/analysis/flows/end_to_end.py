@@ -42,7 +42,7 @@ from hyperperiod.analysis.flows.fixed_point import fixed_point
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.flows.registry import whole_verdicts
 from hyperperiod.analysis.flows.routes import Routes
-from hyperperiod.analysis.flows.vcpu import Vcpu, vcpus_of
+from hyperperiod.analysis.flows.vcpu import FlowVcpu, vcpus_of
 from hyperperiod.analysis.flows.verdicts import judge_domain, judge_flow, judge_whole, not_covered
 from hyperperiod.model import Budget, System
 
@@ -88,9 +88,9 @@ def _vcpus(
     system: System,
     contracts: Mapping[str, SupplyContract],
     not_guaranteed: Mapping[str, str],
-) -> tuple[list[Vcpu], dict[str, str]]:
+) -> tuple[list[FlowVcpu], dict[str, str]]:
     """The vcpus that have hops, known to the routes from here on; and domains without, with why."""
-    vcpus: list[Vcpu] = []
+    vcpus: list[FlowVcpu] = []
     refused: dict[str, str] = {}
     for domain in system.domains:
         if not routes.touches(domain):

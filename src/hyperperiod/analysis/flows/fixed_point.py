@@ -27,7 +27,7 @@ from hyperperiod._analysis import Local
 from hyperperiod.analysis.flows.responses import responses
 from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Jitters, Routes, TaskBound
 from hyperperiod.analysis.flows.stream import Stream
-from hyperperiod.analysis.flows.vcpu import Vcpu
+from hyperperiod.analysis.flows.vcpu import FlowVcpu
 from hyperperiod.analysis.flows.windows import Inside
 
 ROUNDS = 200
@@ -41,7 +41,7 @@ class Fixed(NamedTuple):
     insides: tuple[Inside, ...]
 
 
-def fixed_point(routes: Routes, vcpus: Sequence[Vcpu]) -> Fixed:
+def fixed_point(routes: Routes, vcpus: Sequence[FlowVcpu]) -> Fixed:
     """Responses of all hops, and of all tasks beside them, that agree with one another."""
     bounds: Bounds = {
         hop: TaskBound(routes.min_ns(hop), routes.min_ns(hop)) if hop in routes.vcpu_of else NOTHING
@@ -64,9 +64,9 @@ def fixed_point(routes: Routes, vcpus: Sequence[Vcpu]) -> Fixed:
 
 
 class _Inside:
-    """What is known inside of a vcpu: its bounds change only if the releases of its tasks do."""
+    """The bounds inside of a vcpu: they change only if the releases of its tasks do."""
 
-    def __init__(self, routes: Routes, vcpu: Vcpu) -> None:
+    def __init__(self, routes: Routes, vcpu: FlowVcpu) -> None:
         self.routes = routes
         self.vcpu = vcpu
         self.streams: list[list[Stream]] = []
@@ -82,7 +82,7 @@ class _Inside:
         return self.bounds
 
     def explained(self) -> Inside:
-        """What the last bounds of the vcpu were found with."""
+        """Returns the vcpu with the streams and backlogs (ns) that its last bounds rest on."""
         sources, domain = self.vcpu.component.sources, self.vcpu.domain
         alone = self.vcpu.component.local is Local.FIXED_PRIORITY
         groups = [[one] if alone else sources for one in sources]

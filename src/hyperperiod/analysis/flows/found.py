@@ -24,7 +24,7 @@ class HopBound(FrozenFields):
 
 
 class WholeVerdict(FrozenFields):
-    """What a test of whole flows (`registry`) says of one flow; it includes the servers.
+    """The verdict of a test of whole flows (`registry`) on one flow, its servers included.
 
     `test` is the name of the test and `title` what sentences call it; `paper` is the published
     verdict, `sound` the proved one, with the bound of the flow in ns. If that holds, `hops_ns`
@@ -70,7 +70,7 @@ NO_FLOWS = FlowAnalysis({}, ())
 
 
 def unknown_flows(flows: Sequence[Flow], domains: Sequence[Domain], reason: str) -> FlowAnalysis:
-    """What is found of flows that no test looks at: nothing of them and of all that they release.
+    """Returns unknown verdicts for flows that no test covers, and for all that they release.
 
     `domains` are all that have hops.
     """

@@ -44,7 +44,7 @@ from hyperperiod.analysis.flows.stream import Stream
 
 
 class Visit(NamedTuple):
-    """What releases a task: hop number `hop` of a flow, or the task itself (no flow).
+    """The source of a task's jobs: hop number `hop` of a flow, or the task itself (no flow).
 
     `level` is the place of the task in the order of priority, 0 the first.
     """

@@ -31,7 +31,7 @@ FLOW_TESTS = tuple(FlowTest(rule.name, rule.covers, partial(driver_flows, rule))
 
 
 def whole_verdicts(system: System) -> Mapping[str, WholeVerdict]:
-    """What the first test that knows the system says, by name of the flow; else nothing."""
+    """Returns the verdicts of the first test that covers the system, by flow; none if none does."""
     policy = system.policy
     if find_proof(Rules.of(policy)) is None:
         return {}

@@ -16,21 +16,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.flows.busy_window import backlog_bound, busy_window, response_bound
 from hyperperiod.analysis.flows.pieces import Visit, piece_bounds
 from hyperperiod.analysis.flows.routes import NOTHING, Bounds, Routes, TaskBound, lowest
 from hyperperiod.analysis.flows.stream import Stream
-from hyperperiod.analysis.flows.vcpu import Vcpu
+from hyperperiod.analysis.flows.vcpu import FlowVcpu
 from hyperperiod.model.units import TIME_LIMIT_NS
 
 ONCE = 2**60
 """A period that no window exceeds."""
 
 
-def responses(routes: Routes, vcpu: Vcpu, streams: Sequence[Sequence[Stream]]) -> Bounds:
+def responses(routes: Routes, vcpu: FlowVcpu, streams: Sequence[Sequence[Stream]]) -> Bounds:
     """The responses in one vcpu if its tasks, in order of priority, are released by those."""
     component = vcpu.component
     if not component.sources:
@@ -68,7 +68,7 @@ def responses(routes: Routes, vcpu: Vcpu, streams: Sequence[Sequence[Stream]]) -
 
 
 def _pieces(
-    routes: Routes, vcpu: Vcpu, names: Sequence[str], streams: Sequence[Sequence[Stream]]
+    routes: Routes, vcpu: FlowVcpu, names: Sequence[str], streams: Sequence[Sequence[Stream]]
 ) -> Bounds:
     """The bounds of hops in a row."""
     if vcpu.across is None:
@@ -85,13 +85,13 @@ def _pieces(
     return {piece: TaskBound(bound_ns, None) for piece, bound_ns in found.items()}
 
 
-def _window_across(vcpu: Vcpu, streams: Sequence[Stream], blocking: int) -> int | None:
+def _window_across(vcpu: FlowVcpu, streams: Sequence[Stream], blocking: int) -> int | None:
     """The longest busy window of these streams, which may go on across the ends of hops."""
     return None if vcpu.across is None else busy_window(streams, vcpu.across, blocking)
 
 
 def _by_backlog(
-    routes: Routes, vcpu: Vcpu, own: Sequence[Source], above: Sequence[Stream], blocking: int
+    routes: Routes, vcpu: FlowVcpu, own: Sequence[NamedLoad], above: Sequence[Stream], blocking: int
 ) -> int | None:
     """The longest response of one of these tasks, which share a queue, by what can be pending."""
     backlog_ns = routes.backlog_ns(vcpu.domain, own)
@@ -100,7 +100,7 @@ def _by_backlog(
     return backlog_bound(backlog_ns, above, vcpu.supply, blocking)
 
 
-def _edf_response(source: Source, window_ns: int | None, *, holds: bool) -> int | None:
+def _edf_response(source: NamedLoad, window_ns: int | None, *, holds: bool) -> int | None:
     """The deadline if it is kept, and no longer than work is pending at all."""
     if not holds:
         return window_ns

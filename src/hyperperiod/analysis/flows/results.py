@@ -61,7 +61,7 @@ def _flow_result(one: FlowVerdict, outside: Verdict) -> FlowResult:
 
 
 def _throughput_hz(flow: Flow, bound_ns: int | None) -> float | Absent | None:
-    """What clients surely get: each one is back to thinking after at most `bound_ns`.
+    """Returns the requests per second that clients surely get, if each is answered in `bound_ns`.
 
     So by any instant t each has had floor((t - offset) / cycle) items back, a cycle being that and
     the longest time for which it thinks: the interactive response time law, for the worst case.

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from hyperperiod.analysis.component import Source
+from hyperperiod.analysis.component import NamedLoad
 from hyperperiod.analysis.flows.best_case import limit_of, shortest_ns
 from hyperperiod.analysis.flows.busy_window import LIMIT
 from hyperperiod.analysis.flows.pieces import Piece
@@ -47,7 +47,7 @@ NOTHING = TaskBound(None, None)
 
 
 class Routes:
-    """Which flows release which tasks."""
+    """The flows of a system, looked up by the tasks that they release."""
 
     def __init__(self, system: System) -> None:
         self.flows = system.flows
@@ -80,11 +80,11 @@ class Routes:
         )
 
     def min_ns(self, hop: str) -> int:
-        """What a job takes at least."""
+        """Returns the least execution time (ns) of a job."""
         return self.tasks[hop].bcet_ns or 1
 
-    def streams(self, domain: str, source: Source, jitters: Jitters) -> list[Stream]:
-        """What releases a task: flows, or itself."""
+    def streams(self, domain: str, source: NamedLoad, jitters: Jitters) -> list[Stream]:
+        """Returns the streams that release a task: those of flows, or its own."""
         name = f"{domain}.{source.name}"
         load = source.load
         if name not in self.visits:
@@ -101,11 +101,11 @@ class Routes:
         ]
 
     def _queue(self, flow: Flow) -> Queue:
-        """What bounds the releases at any hop of the flow, whatever the responses."""
+        """Returns the bound on releases at any hop of the flow, whatever the responses."""
         spacing_ns = flow.source.think_range_ns[0] + sum(map(self.min_ns, flow.hops))
         return Queue(max_on_their_way(flow), flow.source.jitter_ns, min(spacing_ns, LIMIT))
 
-    def backlog_ns(self, domain: str, sources: Sequence[Source]) -> int | None:
+    def backlog_ns(self, domain: str, sources: Sequence[NamedLoad]) -> int | None:
         """The most work of these tasks that can be pending at once; None: only items are bounded.
 
         An item is at one of its hops, however often it comes to these tasks on its way.
@@ -121,7 +121,7 @@ class Routes:
         return sum(max_ns.values())
 
     def jitters_ns(self, bounds: Bounds) -> Jitters:
-        """How far releases at each hop may be from nominal ones, beyond a constant, by flow."""
+        """Returns by flow the jitter (ns) of the releases at each hop, beyond a constant."""
         return {flow.name: self._jitters_of(flow, bounds) for flow in self.flows}
 
     def _jitters_of(self, flow: Flow, bounds: Bounds) -> list[int | None]:

@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 
 class Queue(NamedTuple):
-    """What bounds a hop whatever the responses: `size` items, the jitter of the source, spacing."""
+    """A bound on a hop whatever the responses: `size` items, the source's jitter, spacing."""
 
     size: int
     source_jitter: int

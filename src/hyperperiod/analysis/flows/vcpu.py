@@ -32,12 +32,12 @@ from hyperperiod.analysis.domains.domain_level import (
     supply_of,
 )
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
-from hyperperiod.analysis.proofs import Cover, find_sharper, proof_of
+from hyperperiod.analysis.proofs import Cover, find_refinement, proof_of
 from hyperperiod.model import Domain, Sbf
 
 
 @dataclass(frozen=True)
-class Vcpu:
+class FlowVcpu:
     """A component that has hops, and its supply.
 
     `by_interface` is the supply of the interface alone if the vcpu may get no more than that,
@@ -52,7 +52,7 @@ class Vcpu:
     across: Supply | Staircase | None
 
 
-def vcpus_of(domain: Domain, contract: SupplyContract | None) -> list[Vcpu]:
+def vcpus_of(domain: Domain, contract: SupplyContract | None) -> list[FlowVcpu]:
     """The vcpus of a domain with their supply; NotCovered where none is known."""
     if contract is None:
         raise NotCovered("it has no interface")
@@ -62,18 +62,20 @@ def vcpus_of(domain: Domain, contract: SupplyContract | None) -> list[Vcpu]:
     by_interface = supply if exact else None
     known = _known_supplies(contract)
     if known:
-        sharper = find_sharper(contract.rules)
+        sharper = find_refinement(contract.rules)
         holds_across = sharper is not None and Cover.HOPS in sharper.covers
         return [
-            Vcpu(domain.name, component, stairs, by_interface, stairs if holds_across else None)
+            FlowVcpu(domain.name, component, stairs, by_interface, stairs if holds_across else None)
             for component, stairs in zip(components, known, strict=True)
         ]
     across = _supply_across_hops(domain, contract, components)
-    return [Vcpu(domain.name, component, supply, by_interface, across) for component in components]
+    return [
+        FlowVcpu(domain.name, component, supply, by_interface, across) for component in components
+    ]
 
 
 def _known_supplies(contract: SupplyContract) -> tuple[Staircase, ...]:
-    """What the other servers leave to each vcpu; empty where that is unknown, or was not asked."""
+    """Returns the supply that other servers leave to each vcpu; empty if unknown or not asked."""
     if contract.sbf is not Sbf.SERVERS or contract.known is None:
         return ()
     return () if contract.known.refused else contract.known.supplies

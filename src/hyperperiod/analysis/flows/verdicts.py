@@ -18,7 +18,7 @@ from hyperperiod.analysis.domains.domain_level import NO_DEADLINE, DomainVerdict
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.flows.found import FlowVerdict, HopBound, WholeVerdict
 from hyperperiod.analysis.flows.routes import Bounds, Routes
-from hyperperiod.analysis.flows.vcpu import Vcpu
+from hyperperiod.analysis.flows.vcpu import FlowVcpu
 from hyperperiod.analysis.verdict import Verdict, all_of, better
 from hyperperiod.model import Domain, Flow, System, format_time
 from hyperperiod.model import Source as FlowSource
@@ -49,7 +49,7 @@ def judge_flow(routes: Routes, flow: Flow, bounds: Bounds) -> FlowVerdict:
 
 
 def _max_sent(source: FlowSource, window_ns: int) -> int:
-    """How many items can come in a window; clients never send more than have room."""
+    """Returns the most items that come in a window; clients never send more than have room."""
     if source.period_ns is None:
         return source.clients or 0
     return -(-(window_ns + source.jitter_ns) // source.period_ns) * source.burst
@@ -89,7 +89,7 @@ def _busy(domain: Domain) -> dict[str, Verdict]:
 
 
 def judge_domain(
-    routes: Routes, domain: Domain, vcpus: Sequence[Vcpu], bounds: Bounds
+    routes: Routes, domain: Domain, vcpus: Sequence[FlowVcpu], bounds: Bounds
 ) -> DomainVerdict:
     """Whether the tasks of a domain, with these vcpus, are in time on their supply."""
     parts: dict[str, Verdict] = {}
@@ -111,7 +111,7 @@ def _judge_task(bound_ns: int | None, deadline_ns: int) -> Verdict:
     return Verdict.yes(bound_ns)
 
 
-def _exact_above_hops(routes: Routes, vcpu: Vcpu) -> dict[str, Verdict]:
+def _exact_above_hops(routes: Routes, vcpu: FlowVcpu) -> dict[str, Verdict]:
     """Under fixed priority tasks above every hop do not notice them: the exact test holds."""
     component = vcpu.component
     if component.local is not Local.FIXED_PRIORITY or vcpu.by_interface is None:

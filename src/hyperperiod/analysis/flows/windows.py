@@ -23,10 +23,10 @@ from typing import NamedTuple
 
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.component import Source
+from hyperperiod.analysis.component import NamedLoad
 from hyperperiod.analysis.flows.responses import kept_demand
 from hyperperiod.analysis.flows.stream import Stream
-from hyperperiod.analysis.flows.vcpu import Vcpu
+from hyperperiod.analysis.flows.vcpu import FlowVcpu
 from hyperperiod.analysis.witness import Role, Share, Window, Witness, component_witness
 
 QUEUE = "queue"
@@ -41,7 +41,7 @@ class Inside(NamedTuple):
     None where only its streams bound that. Under edf and fifo that is the work of all tasks.
     """
 
-    vcpu: Vcpu
+    vcpu: FlowVcpu
     streams: tuple[tuple[Stream, ...], ...]
     backlogs_ns: tuple[int | None, ...]
 
@@ -61,7 +61,7 @@ def bound_of(witness: Witness) -> int:
 
 
 def asked_by(witness: Witness, inside: Inside, task: str) -> Callable[[int], int]:
-    """What the job of a witness, that is no demand bound, waits for in windows of any length."""
+    """Returns the work (ns) that the job of a witness waits for, by the length of the window."""
     component = inside.vcpu.component
     names = [source.name for source in component.sources]
     index = names.index(task)
@@ -172,12 +172,12 @@ def _streams(inside: Inside, places: Sequence[int]) -> list[Stream]:
 
 
 def _blocking_ns(inside: Inside, own: Sequence[int]) -> int:
-    sources: Sequence[Source] = inside.vcpu.component.sources
+    sources: Sequence[NamedLoad] = inside.vcpu.component.sources
     return max(sources[place].load.blocking for place in own)
 
 
 def _shares(inside: Inside, index: int, places: Sequence[int], window_ns: int) -> list[Share]:
-    """What tasks ask for in a half-open window: one share each, of all that release them."""
+    """Returns the demand of tasks in a half-open window: a share each, of all that release it."""
     component = inside.vcpu.component
     other = Role.HIGHER if component.local is Local.FIXED_PRIORITY else Role.OTHER
     shares = []

@@ -70,7 +70,7 @@ def _judge(group: Group, own: Server) -> Verdict:
 
 
 def _bursts(group: Group, above: list[Server]) -> Fraction:
-    """What the others take beyond their share of a window, however long it is."""
+    """Returns what the others take (ns) beyond their share of a window of any length."""
     servers = [other.bandwidth * (other.period_ns - other.budget_ns) for other in above]
     overhead = [
         Fraction(load.wcet * (load.jitter + load.period), load.period) for load in group.lost

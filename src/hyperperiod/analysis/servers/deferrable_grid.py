@@ -40,7 +40,7 @@ def deferrable_grid(group: Group) -> list[Verdict]:
 
 
 def max_spent(other: Server, own_period_ns: int, window_ns: int) -> tuple[int, int]:
-    """What another can spend in a window that begins with a period of one's own.
+    """Returns the most (ns) that another spends in a window from the begin of one's own period.
 
     The second number is how much longer it may go on without a pause.
     """
@@ -52,7 +52,7 @@ def max_spent(other: Server, own_period_ns: int, window_ns: int) -> tuple[int, i
 
 
 def _spent(other: Server, refill_ns: int, window_ns: int) -> tuple[int, int]:
-    """What `max_spent` returns, for another whose next refill is `refill_ns` away."""
+    """Returns what `max_spent` does, for another whose next refill is `refill_ns` away."""
     first_ns = min(other.budget_ns, refill_ns)
     if window_ns < refill_ns:
         spent_ns = min(first_ns, window_ns)

@@ -18,7 +18,7 @@ Inputs: a group on one pcpu. Result: one verdict for all its servers. Errors: no
 from __future__ import annotations
 
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.component import Component, Load, Source
+from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.prm_edf import edf
 from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU
 from hyperperiod.analysis.servers.server import Group
@@ -41,12 +41,14 @@ def as_tasks(group: Group) -> Component:
     """Budgets as work due at the end of each period, and overheads as demand of their own."""
     shortest_ns = min(server.period_ns for server in group.servers)
     sources = [
-        Source(server.name, Load(server.budget_ns, server.period_ns, server.period_ns))
+        NamedLoad(server.name, Load(server.budget_ns, server.period_ns, server.period_ns))
         for server in group.servers
     ]
     # Windows that matter hold at least one server's deadline; shorter ones need no entry.
     sources += [
-        Source("overheads", load._replace(deadline=shortest_ns, jitter=load.jitter + shortest_ns))
+        NamedLoad(
+            "overheads", load._replace(deadline=shortest_ns, jitter=load.jitter + shortest_ns)
+        )
         for load in group.lost
     ]
     return Component(Local.EDF, tuple(sources))

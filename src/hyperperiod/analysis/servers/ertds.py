@@ -42,7 +42,7 @@ class PaperVerdict:
 
 
 def paper_verdict(group: Group, spare_bandwidth: Fraction | None) -> PaperVerdict:
-    """What the paper's theorem says of a group: 2 or 4, with a spare 3 or 5."""
+    """Returns the verdict of the paper's theorem on a group: 2 or 4, with a spare 3 or 5."""
     total = group.bandwidth + (spare_bandwidth or 0)
     bound = gfb_bound(group)
     if group.pcpus == 1:
@@ -68,5 +68,5 @@ def default_spare_ns(group: Group, period_ns: int) -> int:
 
 
 def certain_spare_ns(group: Group, period_ns: int) -> int:
-    """How long (ns) the pcpus are surely idle in each period of the spare, a hyperperiod."""
+    """Returns how long (ns) the pcpus are surely idle in each period of the spare."""
     return max(0, floor((1 - group.bandwidth / group.pcpus) * period_ns))

@@ -60,7 +60,7 @@ class HostVerdict(NamedTuple):
 def host_level(
     policy: Policy, group: Group, spare: Fraction | None = None, *, verdicts_only: bool = False
 ) -> HostVerdict:
-    """What the tests that fit say; `spare` is the bandwidth of the spare where there is one.
+    """Returns the verdicts of the tests that fit; `spare` is the bandwidth of the spare, if any.
 
     With `verdicts_only` no test is asked that decides nothing, and `tests` is empty.
     """
@@ -81,7 +81,7 @@ def host_level(
 
 
 def _up_to_a_yes(tests: Sequence[HostTest], group: Group) -> list[Judged]:
-    """What the tests say up to the first that accepts all, which is the one that is chosen."""
+    """Returns the tests' verdicts up to the first that accepts all, which is then chosen."""
     judged: list[Judged] = []
     for test in tests:
         judged.append((test, test.judge(group)))

@@ -113,7 +113,7 @@ TESTS: dict[str, HostTest] = {
 
 
 def rules_of(policy: Policy, pcpus: int) -> Rules:
-    """What proofs about servers on so many pcpus are about: on one, scope makes no difference."""
+    """Returns the rules to look proofs up by: on one pcpu the scope makes no difference."""
     rules = Rules.of(policy)
     return rules._replace(scope=Scope.PARTITIONED) if pcpus == 1 else rules
 
@@ -153,7 +153,7 @@ def tests_for(policy: Policy, group: Group) -> list[HostTest]:
 
 
 def tests_of_the_papers(policy: Policy, group: Group, spare: Fraction | None) -> list[HostTest]:
-    """What is published for deferrable servers and does not hold for them."""
+    """Returns the tests that are published for deferrable servers and do not hold for them."""
     proved = find_proof(rules_of(policy, group.pcpus)) is not None
     if not proved or policy.budget is not Budget.DEFERRABLE:
         return []

@@ -80,7 +80,7 @@ class LinePiece(NamedTuple):
     slope: Fraction
 
     def taken(self, window_ns: int) -> int:
-        """What others take of a window (ns) of this piece."""
+        """Returns how much (ns) others take of a window (ns) of this piece."""
         return floor(self.fixed + self.slope * window_ns)
 
 
@@ -101,7 +101,7 @@ def waits_by_bandwidth(group: Group, order: Order, own: Server) -> list[tuple[in
 
 
 def _ends(own: Server) -> list[int]:
-    """Where the parts of the period end, up to that in which the budget does, or just there.
+    """Returns the ends (ns) of the period's parts, up to the one in which the budget ends.
 
     They do not depend on the budget, so that more of it does not make waits longer.
     """

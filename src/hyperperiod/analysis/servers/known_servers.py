@@ -56,9 +56,9 @@ from functools import partial
 from math import lcm
 from typing import NamedTuple
 
-from hyperperiod.analysis.domains.budget_in_hand import InHand
+from hyperperiod.analysis.domains.budget_in_hand import CarriedBudget
 from hyperperiod.analysis.domains.supply_bound import Staircase, stairs_of
-from hyperperiod.analysis.proofs import Rules, SharperTest, find_sharper
+from hyperperiod.analysis.proofs import RefinementTest, Rules, find_refinement
 from hyperperiod.analysis.servers.host_tests import rules_of
 from hyperperiod.analysis.servers.known_bandwidth import waits_by_bandwidth
 from hyperperiod.analysis.servers.server import Group, Server
@@ -75,9 +75,9 @@ from hyperperiod.model import Budget, Order, Policy
 from hyperperiod.model.units import TIME_LIMIT_NS
 
 _PAPERS = {
-    SharperTest.TABLE: "",
-    SharperTest.INTERFERENCE: "after Davis and Burns 2005",
-    SharperTest.BANDWIDTH: "after Abeni and Buttazzo 1998",
+    RefinementTest.TABLE: "",
+    RefinementTest.INTERFERENCE: "after Davis and Burns 2005",
+    RefinementTest.BANDWIDTH: "after Abeni and Buttazzo 1998",
 }
 
 
@@ -95,19 +95,19 @@ class Known(NamedTuple):
     test: str
     source: str
     supplies: tuple[Staircase, ...] = ()
-    in_hand: tuple[InHand, ...] = ()
+    in_hand: tuple[CarriedBudget, ...] = ()
     refused: str = ""
 
 
 def known_supply(
     policy: Policy, group: Group, domain_index: int, refused: str = ""
 ) -> Known | None:
-    """What is known of the servers of a domain; None where nothing is proved of the rules.
+    """Returns the refined supplies of a domain's servers; None where nothing is proved.
 
     `refused` is why the group as it stands is not all that there will be.
     """
     rules = rules_of(policy, group.pcpus)
-    proof = find_sharper(rules)
+    proof = find_refinement(rules)
     if proof is None:
         return None
     known = Known(proof.claim.value, _PAPERS[proof.claim])
@@ -135,8 +135,8 @@ def _not_covered(group: Group) -> str:
     return ""
 
 
-def _supply(claim: SharperTest, rules: Rules, group: Group, own: Server) -> Staircase:
-    if claim is SharperTest.TABLE:
+def _supply(claim: RefinementTest, rules: Rules, group: Group, own: Server) -> Staircase:
+    if claim is RefinementTest.TABLE:
         # Ties may make the first hyperperiod one that never comes again. Then stands what holds in
         # each period by itself.
         with suppress(NotKnown):
@@ -154,7 +154,7 @@ def _countable(supply: Staircase) -> Staircase:
 
 
 def _waits_of(rules: Rules, group: Group) -> Callable[[Group, Order, Server], Waits]:
-    """What is waited for in a period, by what is proved of the rules."""
+    """Returns the function that gives the waits (ns) in a period, as proved of the rules."""
     if rules.budget is Budget.CBS:
         return waits_by_bandwidth
     if group.pcpus == 1 and rules.budget in (Budget.PERIODIC, Budget.POLLING):
@@ -256,18 +256,18 @@ def _waits(own: Server, spending: Sequence[Sequence[Burst]], pcpus: int) -> tupl
     return steps, min(got_ns, own.budget_ns)
 
 
-def _in_hand(rules: Rules, group: Group, own: Server, supply: Staircase) -> InHand:
-    """What is waited for while budget is left, from any instant on."""
+def _in_hand(rules: Rules, group: Group, own: Server, supply: Staircase) -> CarriedBudget:
+    """Returns the waits (ns) of a server that has budget left, from any instant on."""
     period_ns, budget_ns = own.period_ns, own.budget_ns
     if rules.budget is Budget.CBS:
         stairs = stairs_of(waits_by_bandwidth(group, rules.order, own))
         late_ns = 0 if rules.order is Order.EDF else budget_ns + stairs[-1][1]
         amid_ns = period_ns + late_ns
-        return InHand(period_ns, amid_ns, budget_ns, budget_ns, stairs, supply, kept=True)
+        return CarriedBudget(period_ns, amid_ns, budget_ns, budget_ns, stairs, supply, kept=True)
     spending = [_at_worst(other, period_ns) for other in _ahead(group, rules.order, own)]
     steps, got_ns = _waits(own, spending, group.pcpus)
     stairs = stairs_of(steps or [(0, 0)])
-    return InHand(period_ns, period_ns, budget_ns, got_ns, stairs, supply)
+    return CarriedBudget(period_ns, period_ns, budget_ns, got_ns, stairs, supply)
 
 
 def _at_worst(other: Server, window_ns: int) -> list[Burst]:

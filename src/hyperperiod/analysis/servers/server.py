@@ -61,7 +61,7 @@ class Group:
         return numbers
 
     def numbers_of(self, domain_index: int) -> list[int]:
-        """Where the servers of a domain stand in `servers`."""
+        """Returns the places of a domain's servers in `servers`."""
         return self._numbers.get(domain_index, [])
 
     @property

@@ -64,11 +64,11 @@ class NotKnown(Exception):  # noqa: N818 - it is not an error of the user
 
 
 class LostInATie(NotKnown):
-    """How much of their budgets equals above it lose depends on which of them goes first."""
+    """A tie: what equals lose of their budgets depends on which of them goes first."""
 
 
 class PaidSpan(NamedTuple):
-    """From when to when (ns) a server pays."""
+    """An interval (ns) in which a server pays."""
 
     start_ns: int
     end_ns: int

@@ -26,7 +26,7 @@ from functools import lru_cache
 from math import ceil, floor
 
 from hyperperiod._analysis import Local
-from hyperperiod.analysis.component import Load, Source
+from hyperperiod.analysis.component import Load, NamedLoad
 from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU
 from hyperperiod.analysis.servers import host_tests
 from hyperperiod.analysis.servers.deferrable_edf import max_work, spare_in
@@ -52,7 +52,7 @@ Part = tuple[str, Role, Fraction | int]
 
 
 def server_witness(test: HostTest, group: Group, own: Server) -> Witness | None:
-    """Why the test says of the server what it says."""
+    """Returns the window by which the test gives its verdict on the server."""
     if test is host_tests.CBS_UTILIZATION:
         group = replace(group, overhead=())
     verdict = test.judge(group)[group.servers.index(own)]
@@ -102,11 +102,11 @@ def _role(own: Server, other: Server) -> Role:
 
 def _below(group: Group, own: Server, load_of: Callable[[Server], Load]) -> Witness:
     others = _first_of(group, own)
-    sources = [Source("overheads", load) for load in group.lost]
+    sources = [NamedLoad("overheads", load) for load in group.lost]
     roles = [Role.OVERHEAD] * len(sources)
-    sources += [Source(other.name, load_of(other)) for other in others]
+    sources += [NamedLoad(other.name, load_of(other)) for other in others]
     roles += [_role(own, other) for other in others]
-    sources.append(Source(own.name, as_load(own)))
+    sources.append(NamedLoad(own.name, as_load(own)))
     roles.append(Role.OWN)
     return kernel_witness(Local.FIXED_PRIORITY, sources, roles, len(sources) - 1, WHOLE_PCPU)
 
@@ -175,7 +175,7 @@ def _iterative_bcl(group: Group, own: Server, window_ns: int) -> tuple[Share, ..
 
 @lru_cache(maxsize=1)
 def _bounds(group: Group) -> tuple[int, ...]:
-    """When each budget is spent at the latest; kept, since a curve asks for it in every window."""
+    """Returns by when (ns) each budget is spent; cached, since curves ask in every window."""
     return tuple(verdict.bound_ns or 0 for verdict in iterative_bcl_of_servers(group))
 
 

@@ -21,7 +21,7 @@ from hyperperiod.analysis.component import Load
 
 
 def rbf(loads: Sequence[Load], window: int) -> int:
-    """Work of all loads released in [0, window)."""
+    """Returns the work of all loads that is released in [0, window)."""
     if window <= 0:
         return 0
     return sum(-(-(window + load.jitter) // load.period) * load.wcet for load in loads)

@@ -57,7 +57,7 @@ def utilization(loads: Sequence[Load]) -> Fraction:
 
 
 def _failure(loads: Sequence[Load], *, phased: bool) -> Verdict:
-    """Why the last load has no bound."""
+    """Returns the verdict that says why the last load has no bound."""
     if utilization(loads) > 1:
         return Verdict.no(OVERLOAD)
     if WHOLE_PCPU.last_response(loads)[0] is _analysis.Verdict.UNKNOWN:

@@ -38,12 +38,12 @@ from hyperperiod.analysis.driver_loop import psedf, sedf, sedf_prime
 from hyperperiod.analysis.driver_loop.driver_domain import (
     Answer,
     BoundParts,
+    DriverDelay,
     PlacedPlant,
     Service,
-    Way,
-    age,
+    answer_time,
     one_wait,
-    reach,
+    packet_age_bound,
     slice_response,
     too_late,
     two_waits,
@@ -84,7 +84,7 @@ class ChoiceBox:
 
     @property
     def settled(self) -> bool:
-        """Whether each service has one slice only."""
+        """Returns whether each service has one slice only."""
         return all(len(upper) == 1 for upper in self.upper_bounds)
 
     def best(self) -> list[tuple[int, int]]:
@@ -167,7 +167,7 @@ class Relaxation:
             if not kept:
                 assert refused is not None, "something was asked"
                 return refused
-            reached = [reach(way, asked.answer(*pair)) for pair in kept.items()]
+            reached = [answer_time(way, asked.answer(*pair)) for pair in kept.items()]
             latest_ns = max(latest_ns, *reached)
             upper_bounds[number] = kept
             placed = self._placed(far, upper_bounds)
@@ -182,7 +182,7 @@ class Relaxation:
             ],
         )
 
-    def _way(self, placed: PlacedPlant, near: Server) -> Way | Refusal:
+    def _way(self, placed: PlacedPlant, near: Server) -> DriverDelay | Refusal:
         """The shortest way of any driver in the box."""
         way = self._shortest(placed, near)
         if isinstance(way, Refusal):
@@ -195,7 +195,7 @@ class Relaxation:
             )
         return way
 
-    def _shortest(self, placed: PlacedPlant, near: Server) -> Way | Refusal:
+    def _shortest(self, placed: PlacedPlant, near: Server) -> DriverDelay | Refusal:
         amount_ns = placed.plant.slice_ns
         suffice = placed.slices_suffice()
         if not suffice.holds:
@@ -208,10 +208,10 @@ class Relaxation:
         served = slice_response(placed, placed.driver, placed.driver_group, amount_ns)
         if served.bound_ns is None:
             return Refusal(f"domain {served.reason}")
-        return Way(near.period_ns - near.budget_ns + served.bound_ns, served.bound_ns)
+        return DriverDelay(near.period_ns - near.budget_ns + served.bound_ns, served.bound_ns)
 
     def _groups(self, placed: PlacedPlant, near: Server) -> Refusal | None:
-        """What must hold of whole pcpus: the driver's slice, those of others, no overload."""
+        """Returns what fails on the pcpus: the driver's slice, those of others, no overload."""
         servers = [placed.driver, *(server for server, _ in placed.services)]
         groups = self.setting.groups(servers)
         for pcpu, group in sorted(groups.items()):
@@ -237,7 +237,7 @@ class _Asked:
         relaxation: Relaxation,
         placed: PlacedPlant,
         number: int,
-        way: Way,
+        way: DriverDelay,
         near: Server,
         spread: MRange | None,
     ) -> None:
@@ -328,8 +328,10 @@ class _Asked:
             return False
         if self.spread is None:
             return True
-        own_ns = reach(self.way, answer)
-        old_ns = age(service, self.way, answer, self._round_trip(slice_ns, period_ns, answer, 1))
+        own_ns = answer_time(self.way, answer)
+        old_ns = packet_age_bound(
+            service, self.way, answer, self._round_trip(slice_ns, period_ns, answer, 1)
+        )
         apart_ns = self.near.period_ns + max(self.spread.low_ns, own_ns) + old_ns
         return own_ns <= self.spread.high_ns and service.period_ns > apart_ns
 

@@ -202,7 +202,7 @@ def _parts(relaxation: Relaxation, box: ChoiceBox) -> Iterator[ChoiceBox]:
 def why_not(
     setting: LoopSetting, driver: Server, services: tuple[Server, ...]
 ) -> tuple[Fraction, str] | None:
-    """What does not hold for these slices, the worst first: by how much, and both sides."""
+    """Returns the condition that fails worst, by how much, with both sides; None if all hold."""
     loop = setting.loop
     placed = setting.placed(driver, services)
     found = parts_of(placed, setting.rule)
