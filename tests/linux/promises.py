@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.support.guarantees import schedulable
 from tests.support.on_linux import OVERHEADS, run_on_linux
+from tests.support.promises import require_promises
 
 from hyperperiod.hosts.linux.run import Beside
 from hyperperiod.model import System
@@ -31,10 +32,4 @@ def keep_their_promises(
     found = [pair for preset in presets for pair in islice(schedulable(preset, costs), each)]
     done = run_on_linux([system for system, _ in found], horizon_ns, 1, folder, beside)
     for (system, verdict), one in zip(found, done, strict=True):
-        for promised, domain in zip(verdict.domains, one.result.domains, strict=True):
-            for bound, task in zip(promised.tasks, domain.tasks, strict=True):
-                where = f"{system.name} {domain.name}.{task.name}"
-                assert task.misses == 0, where
-                if bound.response_bound_ns is not None and task.response_ns is not None:
-                    longest_ns = task.response_ns.max
-                    assert longest_ns is None or longest_ns <= bound.response_bound_ns, where
+        require_promises(system.name, verdict, one.result)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.support.on_linux import need_linux, require_properties
+from tests.support.on_linux import need_linux
+from tests.support.promises import require_properties
 
 from hyperperiod.cli import main
 from hyperperiod.trace.check import check_file

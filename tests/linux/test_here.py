@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.linux.whole import session
-from tests.support.on_linux import require_properties
+from tests.support.promises import require_properties
 
 from hyperperiod.cli import main
 from hyperperiod.hosts.linux import here

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.support.on_linux import need_linux, require_properties
+from tests.support.on_linux import need_linux
 from tests.support.printed import checked
+from tests.support.promises import require_properties
 
 from hyperperiod.cli import main
 from hyperperiod.hosts.linux import commands

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.support.on_linux import TOP, need_linux, require_properties
+from tests.support.on_linux import TOP, need_linux
+from tests.support.promises import require_properties
 
 from hyperperiod.cli import main
 from hyperperiod.cli.progress import bar

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pytest
+from tests.support.promises import require_properties
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.cli.progress import bar
@@ -26,10 +27,8 @@ from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import FailedError, MissingError, Overheads, System
 from hyperperiod.model.stolen import Stolen
 from hyperperiod.runs import complete, guaranteed
-from hyperperiod.trace.check import check_file
 from hyperperiod.trace.compare import Trace
 from hyperperiod.trace.format import STOLEN, Kind, read
-from hyperperiod.trace.properties import Status
 
 TOP = Path(__file__).parents[2]
 
@@ -105,14 +104,6 @@ def run_on_linux(
         OnLinux(result, (header, records.copy()))
         for result, (header, records) in zip(results, map(read, paths), strict=True)
     ]
-
-
-def require_properties(path: Path) -> None:
-    """`trace check` must find nothing."""
-    checked = check_file(path)
-    assert not checked.interrupted
-    for one, finding in checked.findings:
-        assert finding.status is not Status.FAILS, (path, one.name, finding.violations[:3])
 
 
 def thefts(trace: Trace) -> tuple[Stolen, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.support.promises import require_properties
 from tests.support.xen_images import guest, image
 
 from hyperperiod import runs
@@ -18,10 +19,8 @@ from hyperperiod.hosts.xen.measure import XenCosts, measure
 from hyperperiod.hosts.xen.plan import RunOptions
 from hyperperiod.hosts.xen.run import BusyError
 from hyperperiod.model import MissingError, System
-from hyperperiod.trace.check import check_file
 from hyperperiod.trace.compare import Trace
 from hyperperiod.trace.format import read
-from hyperperiod.trace.properties import Status
 
 
 @functools.cache
@@ -82,11 +81,3 @@ def run_on_xen(
         pytest.skip(str(error))
     require_properties(path)
     return OnXen(result, read(path))
-
-
-def require_properties(path: Path) -> None:
-    """`trace check` must find nothing."""
-    checked = check_file(path)
-    assert not checked.interrupted
-    for one, finding in checked.findings:
-        assert finding.status is not Status.FAILS, (path, one.name, finding.violations[:3])

@@ -17,10 +17,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.on_xen import need_xen, run_on_xen, with_overheads
+from tests.support.promises import require_promises
 
 from hyperperiod.analysis import AnalysisResult, analyze, resolve
-from hyperperiod.analysis.result import FlowResult, TaskResult
-from hyperperiod.hosts.result import RunFlow, RunTask
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -125,15 +124,7 @@ def keeps_its_promise(
     """Nothing is late or dropped on Xen, and nothing takes longer than its bound."""
     result = run_on_xen(system, horizon_ns, 1, folder).result
     assert all(flow.items > 0 and flow.dropped == 0 for flow in result.flows)
-    pairs: list[tuple[TaskResult | FlowResult, RunTask | RunFlow]]
-    pairs = list(zip(verdict.flows, result.flows, strict=True))
-    for promised, domain in zip(verdict.domains, result.domains, strict=True):
-        pairs += list(zip(promised.tasks, domain.tasks, strict=True))
-    for bound, found in pairs:
-        where = f"{system.name} {found.name}"
-        assert found.misses == 0, where
-        if bound.response_bound_ns is not None and found.response_ns is not None:
-            assert found.response_ns.max <= bound.response_bound_ns, where
+    require_promises(system.name, verdict, result)
 
 
 @pytest.mark.parametrize("preset", ["crps", "psedf"])
