@@ -23,8 +23,9 @@ export XEN_SRC
 export UV_PYTHON_DOWNLOADS := never
 export UV_SYSTEM_CERTS := true
 
-NATIVE := $(shell find core hosts/sim src/hyperperiod/model/rules src/hyperperiod/trace/writers \
-                  src/hyperperiod/trace/properties src/hyperperiod/analysis/kernels \
+NATIVE := $(shell find core record hosts/sim src/hyperperiod/model/rules \
+                  src/hyperperiod/trace/writers src/hyperperiod/trace/properties \
+                  src/hyperperiod/analysis/kernels \
                   -name '*.[ch]' -o -name '*.[ch]pp' 2>/dev/null)
 C_SOURCES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 

@@ -21,7 +21,7 @@ RIDDLE = re.compile(r'\s*r?"""Of\b')
 
 CORE_LICENCE = "GPL-2.0-only OR BSD-2-Clause"
 GPL_LICENCE = "GPL-2.0-only"
-SHARED_WITH_XEN = {"hosts/xen/ring.h", "hosts/xen/public.h"}
+SHARED_WITH_XEN = {"record/record.h", "record/ring.h", "hosts/xen/public.h"}
 LICENCE = "BSD-2-Clause"
 
 # Brackets keep these patterns from finding themselves.

@@ -4,7 +4,7 @@
 
 #include "guests/executive/arguments.h"
 
-#include "hosts/xen/ring.h"
+#include "record/ring.h"
 
 /* Room for the image, the ring's header and one record. */
 #define MEMORY_LEAST ((4ull << 20) + 4096u)

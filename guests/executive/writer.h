@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes a guest's ring (hosts/xen/ring.h). Whoever reads the memory at any moment sees whole
+ * Writes a guest's ring (record/ring.h). Whoever reads the memory at any moment sees whole
  * records only: the count is stored last. A full ring stays as it is and is marked; one that has
  * ended takes no more.
  */
@@ -8,7 +8,7 @@
 #define GUESTS_WRITER_H
 
 #include "core/types.h"
-#include "hosts/xen/ring.h"
+#include "record/ring.h"
 
 /* A record, which is written as four words: those of its fields, lowest byte first. */
 struct record {
@@ -57,9 +57,8 @@ static inline void writer_put(struct writer *writer, struct record record) {
 /* A record of a job, or with HP_RECORD_NONE for the task, of none. Nobody pays; pcpu 0. */
 static inline struct record record_of(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task,
                                       hp_u64 job, hp_u64 value) {
-    hp_u64 who = (hp_u32)job | (hp_u64)vcpu << 48;
-    hp_u64 what = HP_RECORD_NONE | (hp_u64)task << 16 | (hp_u64)kind << 32;
-    struct record record = {{ticks, value, who, what}};
+    struct record record = {{ticks, value, hp_record_who((hp_u32)job, 0, vcpu),
+                             hp_record_what(kind, HP_RECORD_NONE, task, 0)}};
 
     return record;
 }

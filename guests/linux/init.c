@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hosts/xen/ring.h"
+#include "record/ring.h"
 
 #define RAM_START 0x40000000ull
 

@@ -140,23 +140,16 @@ VERB hp_u32 record(hp_u32 lock, hp_u64 value, hp_u64 name, hp_u64 kind) {
     return 0;
 }
 
-static __always_inline hp_u64 name_word(hp_u32 job, hp_u32 pcpu, hp_u32 vcpu) {
-    return job | (hp_u64)(pcpu & 0xffff) << 32 | (hp_u64)(vcpu & 0xffff) << 48;
-}
-
-static __always_inline hp_u64 kind_word(hp_u32 kind, hp_u32 payer, hp_u32 flags) {
-    return (payer & 0xffff) | (hp_u64)HP_RECORD_NONE << 16 | (hp_u64)kind << 32
-           | (hp_u64)flags << 40;
-}
-
 static __always_inline void record_call(hp_u32 lock, hp_u32 kind, hp_u32 vcpu, hp_u64 value) {
-    record(lock, value, name_word(0, 0, vcpu), kind_word(kind, HP_NONE, 0));
+    record(lock, value, hp_record_who(0, 0, vcpu),
+           hp_record_what(kind, HP_NONE, HP_RECORD_NONE, 0));
 }
 
 /* Work comes or goes. */
 static __always_inline void record_work(const struct lock_domain *domain, hp_u32 lock, hp_u32 kind,
                                         hp_u32 vcpu) {
-    write_record(domain, lock, 0, name_word(0, 0, vcpu), kind_word(kind, HP_NONE, 0));
+    write_record(domain, lock, 0, hp_record_who(0, 0, vcpu),
+                 hp_record_what(kind, HP_NONE, HP_RECORD_NONE, 0));
 }
 
 /* The answer of a pick. Field by field: a word would have to be put together of what is not. */
@@ -179,7 +172,7 @@ static __always_inline void record_grant(const struct lock_domain *domain, hp_u3
     record->flags = 0;
     record->reserved = 0;
     if (grant->also != HP_NONE)
-        record->flags = HP_RECORD_ALSO;
+        record->flags = HP_RECORD_SECOND_PAYER;
     if (grant->level)
         record->flags |= HP_RECORD_EXTRA;
     pass_on(ring);
@@ -190,8 +183,9 @@ static __always_inline void record_server(hp_u32 lock, hp_u32 kind, hp_u32 vcpu,
     const hp_u32 effort = params->flags & HP_BEST_EFFORT;
 
     record_call(lock, HP_RECORD_BUDGET, vcpu, params->budget_ns);
-    record(lock, effort ? params->weight : params->period_ns, name_word(params->priority, 0, vcpu),
-           kind_word(kind, HP_NONE, params->flags));
+    record(lock, effort ? params->weight : params->period_ns,
+           hp_record_who(params->priority, 0, vcpu),
+           hp_record_what(kind, HP_NONE, HP_RECORD_NONE, params->flags));
 }
 
 static __always_inline hp_u64 policy_word(const struct hp_policy *policy) {

@@ -114,7 +114,8 @@ int lx_start(struct lx_start *to) {
     record_call(lock, HP_RECORD_BUDGET, HP_NONE, config.spare_budget_ns);
     record_call(lock, HP_RECORD_SET_SPARE, HP_NONE, config.spare_period_ns);
     record(lock, policy_word(&config.policy) | (hp_u64)config.holds << 24,
-           name_word(config.pcpus, 0, HP_NONE), kind_word(HP_RECORD_START, HP_NONE, 0));
+           hp_record_who(config.pcpus, 0, HP_NONE),
+           hp_record_what(HP_RECORD_START, HP_NONE, HP_RECORD_NONE, 0));
     return 0;
 }
 

@@ -37,14 +37,14 @@
  * those that it was stolen from. Whoever dies while it is attached takes the links along, and the
  * kernel's own scheduler goes on.
  *
- * Each ring is a header and records as in hosts/xen/ring.h, in an array that is mapped: entry i is
+ * Each ring is a header and records as in record/ring.h, in an array that is mapped: entry i is
  * that of lock domain i, whose calls of the core it holds, all that change anything, in their
  * order, with every answer of a pick.
  */
 #ifndef HYPERPERIOD_LINUX_SHARED_H
 #define HYPERPERIOD_LINUX_SHARED_H
 
-#include "hosts/xen/ring.h"
+#include "record/ring.h"
 
 #define LX_CPUS 64u /* cpus with a higher number are not managed */
 #define LX_SERVERS_PER_LOCK 64u

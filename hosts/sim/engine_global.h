@@ -130,7 +130,7 @@ inline bool Engine::retire(bool after_picks) {
                 continue;
             if (!std::exchange(retired, true) && after_picks)
                 begin_round();
-            depart(id, after_picks ? later : 0);
+            depart(id, after_picks ? HP_RECORD_AFTER_PICK : 0);
         }
     }
     return retired;

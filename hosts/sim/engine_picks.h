@@ -199,7 +199,7 @@ inline void Engine::pick(u32 id, bool interrupted) {
 inline void Engine::close_grant(u32 id) {
     Pcpu &pcpu = pcpu_[id];
     const Ns span_ns = now_ns_ - pcpu.start_ns;
-    const u8 flags = pcpu.level > 0 ? extra_time : 0;
+    const u8 flags = pcpu.level > 0 ? HP_RECORD_EXTRA : 0;
 
     if (span_ns == 0)
         return;
@@ -367,11 +367,11 @@ inline void Engine::record_dispatch(u32 id, u32 task, u64 job) {
     u8 flags = 0;
 
     if (!idle && pcpu.also != NONE)
-        flags |= second_payer;
+        flags |= HP_RECORD_SECOND_PAYER;
     if (pcpu.level > 0)
-        flags |= extra_time;
+        flags |= HP_RECORD_EXTRA;
     if (pcpu.stolen)
-        flags |= stolen_pcpu;
+        flags |= HP_RECORD_STOLEN;
     if (pcpu.run == pcpu.ran && task == pcpu.ran_task && job == pcpu.ran_job
         && pcpu.pay == pcpu.ran_pay && flags == pcpu.ran_flags && pcpu.recorded)
         return;

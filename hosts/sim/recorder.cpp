@@ -13,37 +13,6 @@ namespace hyperperiod::sim {
 
 namespace {
 
-// The step of an instant that an event belongs to.
-u8 step_of(Event event) {
-    switch (event) {
-    case Event::charge:
-    case Event::deplete:
-        return 1;
-    case Event::complete:
-    case Event::miss:
-    case Event::depart:
-        return 2;
-    case Event::replenish:
-        return 3;
-    case Event::release:
-    case Event::item:
-    case Event::drop:
-    case Event::arrive:
-        return 4;
-    case Event::swap:
-    case Event::move:
-        return 5;
-    case Event::kick:
-        return 6;
-    case Event::run:
-    case Event::idle:
-        return 7;
-    case Event::end:
-        return 8;
-    }
-    return 0;
-}
-
 [[noreturn]] void fail(const std::string &what) {
     throw std::system_error(errno, std::generic_category(), what);
 }
@@ -62,10 +31,10 @@ Recorder::~Recorder() {
 }
 
 void Recorder::insert(Ns now_ns, const Entry &entry) {
-    const u8 step = step_of(entry.event);
+    const u8 step = kind_rows[static_cast<u8>(entry.event)].step;
     std::size_t at = records_.size();
 
-    while (at > instant_ && step_of(records_[at - 1].event()) > step)
+    while (at > instant_ && records_[at - 1].row().step > step)
         at--;
     records_.insert(records_.begin() + static_cast<std::ptrdiff_t>(at),
                     Record{{.time = now_ns,

@@ -7,8 +7,8 @@
 // it is added. A recorder without a file records nothing and costs one predictable branch.
 #pragma once
 
-#include "hosts/sim/record.h"
 #include "hosts/sim/scenario.h"
+#include "record/record.hpp"
 
 #include <string>
 

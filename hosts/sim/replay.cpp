@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A host's ring (hosts/xen/ring.h), played again: the core's calls that it holds, made on the same
+// A host's ring (record/ring.h), played again: the core's calls that it holds, made on the same
 // core built here, which must keep its laws after each. Every answer must be the one that the host
 // got; the first that is not ends the replay. On the way the events become records of a trace file,
 // together with those that a ring does not hold because they follow from the calls: charges,
@@ -13,7 +13,7 @@
 
 #include "hosts/sim/periods.h"
 #include "hosts/sim/recorder.h"
-#include "hosts/xen/ring.h"
+#include "record/ring.h"
 
 #include <algorithm>
 #include <cstring>
@@ -334,7 +334,7 @@ void Replay::steal_or_return(const hp_record &record) {
     add(now_ns_, {.event = Event::idle,
                   .value = seat(pcpu).grant.until_ns,
                   .pcpu = first_pcpu_ + pcpu,
-                  .flags = steals ? stolen_pcpu : u8{0}});
+                  .flags = static_cast<u8>(steals ? HP_RECORD_STOLEN : 0)});
 }
 
 // The number of a pcpu that a record names.
@@ -377,7 +377,7 @@ u32 Replay::join(const hp_record &record) {
 // Answers as the ring has them.
 bool Replay::pick(const hp_record &record) {
     const u32 pcpu = pcpu_of(record.pcpu);
-    const u8 known = HP_RECORD_ALSO | HP_RECORD_EXTRA;
+    const u8 known = HP_RECORD_SECOND_PAYER | HP_RECORD_EXTRA;
     hp_grant grant;
 
     charge(pcpu);
@@ -390,9 +390,9 @@ bool Replay::pick(const hp_record &record) {
     answer_.vcpu = static_cast<u16>(grant.run);
     answer_.payer = static_cast<u16>(grant.pay);
     answer_.kind = grant.run == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN;
-    answer_.flags =
-        static_cast<u8>((record.flags & ~known) | (grant.also == HP_NONE ? 0 : second_payer)
-                        | (grant.level > 0 ? extra_time : 0));
+    answer_.flags = static_cast<u8>((record.flags & ~known)
+                                    | (grant.also == HP_NONE ? 0 : HP_RECORD_SECOND_PAYER)
+                                    | (grant.level > 0 ? HP_RECORD_EXTRA : 0));
     add(now_ns_, {.event = static_cast<Event>(answer_.kind),
                   .value = grant.until_ns,
                   .pcpu = first_pcpu_ + pcpu,
@@ -418,7 +418,7 @@ void Replay::charge(u32 pcpu) {
                          .pcpu = first_pcpu_ + pcpu,
                          .vcpu = grant.run,
                          .payer = payer,
-                         .flags = grant.level > 0 ? extra_time : u8{0}});
+                         .flags = static_cast<u8>(grant.level > 0 ? HP_RECORD_EXTRA : 0)});
     }
     seat(pcpu).grant.start_ns = now_ns;
 }

@@ -78,7 +78,7 @@ struct xen_sysctl_hyperperiod {
     uint64_aligned_t quantum_ns; /* OUT (INFO) */
     uint64_aligned_t spare_period_ns; /* IN (SPARE), OUT (INFO) */
     uint64_aligned_t spare_budget_ns;
-    /* RING. Records are those of hosts/xen/ring.h, 32 bytes each. */
+    /* RING. Records are those of record/ring.h, 32 bytes each. */
     uint32_t ring_pcpu; /* IN (RING, USAGE): whose lock domain */
     uint32_t ring_count; /* IN: room for so many; OUT: copied so many; OUT (USAGE): 1, 0: no more */
     uint64_aligned_t ring_from; /* IN: the first wanted; OUT: the first that is still there */

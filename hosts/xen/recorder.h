@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writing the ring of a lock domain (ring.h): one store after the other, and the count last.
+ * Writing the ring of a lock domain (record/ring.h): one store after the other, and the count last.
  * The same record, less its time, goes into Xen's own trace buffer when that is on, whether or not
  * a ring runs: the event is the kind, the payload 24 bytes.
  */
@@ -10,19 +10,7 @@
 #include <xen/trace.h>
 
 #include "environment.h"
-#include "ring.h"
-
-/* A record as four words: the fields of struct hp_record, and its order of bytes. */
-static inline uint64_t name_word(uint32_t job, unsigned int pcpu, hp_u32 vcpu)
-{
-    return job | (uint64_t)pcpu << 32 | (uint64_t)vcpu << 48;
-}
-
-static inline uint64_t kind_word(enum hp_record_kind kind, hp_u32 payer, unsigned int flags)
-{
-    return (uint16_t)payer | (uint64_t)HP_RECORD_NONE << 16 | (uint64_t)kind << 32
-           | (uint64_t)flags << 40;
-}
+#include "record/ring.h"
 
 static __attribute__((__cold__, __noinline__)) void trace_record(uint64_t value, uint64_t name,
                                                                  uint64_t kind)

@@ -39,8 +39,8 @@ static COLD uint64_t time_now(const struct lock_domain *ld)
 static noinline void record_call(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 slot,
                                uint64_t value, uint32_t job)
 {
-    record(ld->open, hp_now_ns(&ld->core), value, name_word(job, 0, slot),
-           kind_word(kind, HP_NONE, 0));
+    record(ld->open, hp_now_ns(&ld->core), value, hp_record_who(job, 0, slot),
+           hp_record_what(kind, HP_NONE, HP_RECORD_NONE, 0));
 }
 
 static COLD void record_server(struct lock_domain *ld, enum hp_record_kind kind, hp_u32 slot,
@@ -50,8 +50,8 @@ static COLD void record_server(struct lock_domain *ld, enum hp_record_kind kind,
 
     record_call(ld, HP_RECORD_BUDGET, slot, params->budget_ns, 0);
     record(ld->open, hp_now_ns(&ld->core), effort ? params->weight : params->period_ns,
-           name_word(params->priority, 0, slot),
-           kind_word(kind, HP_NONE, params->flags));
+           hp_record_who(params->priority, 0, slot),
+           hp_record_what(kind, HP_NONE, HP_RECORD_NONE, params->flags));
 }
 
 static uint32_t policy_word(const struct hp_policy *policy)
@@ -75,11 +75,12 @@ static void record_grant(struct lock_domain *ld, unsigned int pcpu, const struct
     unsigned int flags = host ? HP_RECORD_HOST : 0;
 
     if ( grant->also != HP_NONE )
-        flags |= HP_RECORD_ALSO;
+        flags |= HP_RECORD_SECOND_PAYER;
     if ( grant->level )
         flags |= HP_RECORD_EXTRA;
     record(ld->open, hp_now_ns(&ld->core), grant->until_ns,
-           name_word(grant->level, pcpu, grant->run), kind_word(kind, grant->pay, flags));
+           hp_record_who(grant->level, pcpu, grant->run),
+           hp_record_what(kind, grant->pay, HP_RECORD_NONE, flags));
 }
 
 COLD s_time_t hyperperiod_epoch(void)

@@ -37,7 +37,7 @@
 
 #include "private.h"
 #include "options.h"
-#include "ring.h"
+#include "record/ring.h"
 
 /* Off the scheduling path: made small rather than fast. */
 #define COLD __attribute__((__cold__, __noinline__))

@@ -30,26 +30,18 @@ class Perfetto:
     # Ends what pcpus do; jobs that are not completed stay open.
 
 class Csv:
-    # Rows of CSV, without a heading. Names by their numbers; kind 0 is none. Records of the kinds
-    # `of_job` are of a job of their task.
+    # Rows of CSV, without a heading. Names by their numbers.
 
-    def __init__(
-        self,
-        *,
-        vcpus: Sequence[str],
-        tasks: Sequence[str],
-        kinds: Sequence[str],
-        of_job: Sequence[int],
-    ) -> None: ...
+    def __init__(self, *, vcpus: Sequence[str], tasks: Sequence[str]) -> None: ...
     def rows(self, records: NDArray[np.void]) -> bytes: ...
 
 class Columns:
     # Columns as Arrow has them in memory, in the order of a record's fields, flags as two: for each
     # the bits that say which records have one (None: all), and its numbers or bits. Names are
     # numbers of lists: of the kinds from the first on, the vcpus with the spare behind them, and
-    # the tasks. Records of the kinds `of_job` are of a job of their task.
+    # the tasks.
 
-    def __init__(self, *, vcpus: int, of_job: Sequence[int]) -> None: ...
+    def __init__(self, *, vcpus: int) -> None: ...
     def columns(self, records: NDArray[np.void]) -> list[tuple[bytes | None, bytes]]: ...
 
 PERFETTO_FIELDS: tuple[tuple[str, str, int], ...]

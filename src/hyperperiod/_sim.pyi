@@ -269,7 +269,7 @@ class Replayed(TypedDict):
     # The first record whose answer is another here, and that record with our answer.
     difference: tuple[int, bytes] | None
 
-# A hypervisor's ring (hosts/xen/ring.h) played again; seat 0 is `first_pcpu`, and what is after
+# A hypervisor's ring (record/ring.h) played again; seat 0 is `first_pcpu`, and what is after
 # `end_ns` is checked but not in the trace. ValueError for a ring that cannot be played.
 def replay_ring(ring: bytes, first_pcpu: int, end_ns: int) -> Replayed: ...
 

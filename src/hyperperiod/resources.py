@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where the files are that the package needs beside its modules, and where it builds to.
 
-`SOURCES` holds the folders core, experiments, guests, hosts/linux, hosts/xen, systems and words.
-In an installed package they are data of it, in `hyperperiod/sources`; in a checkout, of which the
-package is an editable installation, they are the folders of the checkout. Nothing may write there.
+`SOURCES` holds the folders core, experiments, guests, hosts/linux, hosts/xen, record, systems and
+words. In an installed package they are data of it, in `hyperperiod/sources`; in a checkout, of
+which the package is an editable installation, they are its folders. Nothing may write there.
 
 `build_folder()` is where `hyperperiod xen build` and `linux build` put hypervisors, kernels, guests
 and tools, and where runs look for them: the folder that HYPERPERIOD_BUILD names; else `build/` of

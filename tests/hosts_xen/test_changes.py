@@ -11,10 +11,8 @@ from tests.support.trace_writer import Script, make_header, vcpu
 
 from hyperperiod.hosts.rings import Ring, RingHeader
 from hyperperiod.hosts.xen.changes import changes_made
-from hyperperiod.trace.format import RECORD, Kind
+from hyperperiod.trace.format import RECORD, Call, Kind
 from hyperperiod.trace.properties import PROPERTIES
-
-UPDATE = 37
 
 
 def ring(*rows: tuple[int, int, int]) -> Ring:
@@ -41,8 +39,10 @@ def made(wished: Any, *rings: Ring) -> list[tuple[int, str, list[int] | None]]:
 
 def test_each_change_is_where_its_pcpu_made_it() -> None:
     wished = header((20, "a"), (10, "a"), (10, "b"))
-    one = ring((12, UPDATE, 0), (13, Kind.ARRIVE, 1), (14, UPDATE, 2), (23, UPDATE, 0))
-    other = ring((12, UPDATE, 1), (22, UPDATE, 1))
+    one = ring(
+        (12, Call.UPDATE, 0), (13, Kind.ARRIVE, 1), (14, Call.UPDATE, 2), (23, Call.UPDATE, 0)
+    )
+    other = ring((12, Call.UPDATE, 1), (22, Call.UPDATE, 1))
     assert made(wished, one, other) == [
         (12, "a", [0, 1]),
         (14, "b", [2]),
@@ -52,7 +52,9 @@ def test_each_change_is_where_its_pcpu_made_it() -> None:
 
 
 def test_a_clock_that_is_read_before_the_lock_is_had_goes_on() -> None:
-    assert made(header((10, "b")), ring((15, Kind.RUN, 0), (14, UPDATE, 2))) == [(15, "b", [2])]
+    assert made(header((10, "b")), ring((15, Kind.RUN, 0), (14, Call.UPDATE, 2))) == [
+        (15, "b", [2])
+    ]
 
 
 def test_a_change_after_the_end_stays_a_wish() -> None:

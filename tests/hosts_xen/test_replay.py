@@ -19,10 +19,8 @@ from hyperperiod.hosts.result import PeriodCount
 from hyperperiod.hosts.rings import Ring, RingHeader, new_records
 from hyperperiod.model import FailedError
 from hyperperiod.model.policy import PRESETS, Policy, Scope
-from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, SPARE, STOLEN, Kind
+from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, SPARE, STOLEN, Call, Kind
 
-QUANTUM, BUDGET, START, SET_SPARE, ADD, UPDATE, REMOVE = 33, 34, 32, 35, 36, 37, 38
-STEAL, RETURN = 49, 50
 MS = 1_000_000
 SERVERS = ((10 * MS, 3 * MS, 0), (15 * MS, 4 * MS, 1), (20 * MS, 8 * MS, 2))
 
@@ -37,10 +35,10 @@ class Hypervisor:
         rules = (policy.budget.code, policy.order.code, policy.slack.code)
         word = rules[0] | rules[1] << 8 | rules[2] << 16
         self.core = _sim.Core(*rules, pcpus, 0, 30 * MS, 2 * MS)
-        self.note(0, QUANTUM)
-        self.note(0, BUDGET, value=2 * MS)
-        self.note(0, SET_SPARE, value=30 * MS)
-        self.note(0, START, value=word, job=pcpus)
+        self.note(0, Call.QUANTUM)
+        self.note(0, Call.BUDGET, value=2 * MS)
+        self.note(0, Call.SET_SPARE, value=30 * MS)
+        self.note(0, Call.START, value=word, job=pcpus)
 
     def note(self, now_ns: int, kind: int, **more: int) -> None:
         fields = {
@@ -67,8 +65,8 @@ class Hypervisor:
         weight: int = 0,
     ) -> None:
         assert self.core.add(vcpu, period_ns, budget_ns, priority, flags, 0, weight) == 0
-        self.note(0, BUDGET, value=budget_ns)
-        self.note(0, ADD, vcpu=vcpu, value=period_ns or weight, job=priority, flags=flags)
+        self.note(0, Call.BUDGET, value=budget_ns)
+        self.note(0, Call.ADD, vcpu=vcpu, value=period_ns or weight, job=priority, flags=flags)
 
     def arrive(self, vcpu: int, now_ns: int) -> None:
         self.core.arrive(vcpu, now_ns)
@@ -80,11 +78,11 @@ class Hypervisor:
 
     def steal(self, pcpu: int, now_ns: int) -> None:
         self.core.steal(pcpu, now_ns)
-        self.note(now_ns, STEAL, value=pcpu)
+        self.note(now_ns, Call.STEAL, value=pcpu)
 
     def give_back(self, pcpu: int, now_ns: int) -> None:
         self.core.give_back(pcpu, now_ns)
-        self.note(now_ns, RETURN, value=pcpu)
+        self.note(now_ns, Call.RETURN, value=pcpu)
 
     def pick(self, pcpu: int, now_ns: int) -> _sim.Grant:
         grant = self.core.pick(pcpu, now_ns)
@@ -185,7 +183,7 @@ def test_nobody_runs_or_pays_where_the_pcpu_is_stolen(policy: Policy) -> None:
     assert len(taken) == 100
     assert (own["kind"][taken] == Kind.IDLE).all()
     assert (own["payer"][taken] == NONE).all()
-    returns = [row[0] for row in host.records if row[7] == RETURN]
+    returns = [row[0] for row in host.records if row[7] == Call.RETURN]
     assert own["time_ns"][taken + 1].tolist() == returns
 
 
@@ -242,11 +240,11 @@ def change(ring: Ring, **fields: Any) -> Ring:
 
 def test_rings_that_cannot_be_played_are_refused_with_the_reason() -> None:
     good = play(PRESETS["ptps"], seed=1, steps=30)
-    assert good.ring().records["kind"][5] == ADD
+    assert good.ring().records["kind"][5] == Call.ADD
     for ring, reason in (
         (good.ring(lost=3), "lost 3 of"),
         (change(good.ring(), kind=99), "no record has the kind 99"),
-        (change(good.ring(), kind=STEAL, value=1), "no pcpu has the number 1"),
+        (change(good.ring(), kind=Call.STEAL, value=1), "no pcpu has the number 1"),
         (change(good.ring(), vcpu=64), "no vcpu has the number 64"),
         (change(good.ring(), job=1 << 30), "the core refuses a call"),
         (Ring(good.ring().header, good.ring().records[6:], 0), "does not begin with the start"),

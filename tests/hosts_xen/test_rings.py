@@ -8,7 +8,7 @@ import pytest
 
 from hyperperiod.hosts import rings
 from hyperperiod.model import FailedError
-from hyperperiod.trace.format import RECORD
+from hyperperiod.trace.format import RECORD, RING_ENDED, RING_MAGIC, RING_OVERFLOW, RING_PAUSED
 
 BASE = 0x5000_0000
 
@@ -16,7 +16,7 @@ BASE = 0x5000_0000
 def memory(capacity: int, written: int, *, flags: int = 0, epoch: int = 0) -> rings.Read:
     """A ring of so many records, whose times are how many were written before, at BASE."""
     header = np.zeros(1, rings.HEADER)
-    header["magic"] = rings.MAGIC
+    header["magic"] = RING_MAGIC
     header["header_bytes"] = 64
     header["record_bytes"] = 32
     header["capacity"] = capacity
@@ -37,7 +37,7 @@ def memory(capacity: int, written: int, *, flags: int = 0, epoch: int = 0) -> ri
 
 
 def test_a_ring_that_is_not_full() -> None:
-    ring = rings.read_ring(memory(8, 3, flags=rings.ENDED), BASE, "it")
+    ring = rings.read_ring(memory(8, 3, flags=RING_ENDED), BASE, "it")
     assert ring.records["time_ns"].tolist() == [0, 1, 2]
     assert (ring.lost, ring.header.source, ring.header.ended) == (0, 3, True)
 
@@ -49,11 +49,11 @@ def test_a_ring_that_went_round_keeps_the_last_in_order() -> None:
 
 
 def test_a_guest_that_ran_out_of_room_says_so() -> None:
-    assert rings.read_ring(memory(8, 8, flags=rings.OVERFLOW), BASE, "it").lost > 0
+    assert rings.read_ring(memory(8, 8, flags=RING_OVERFLOW), BASE, "it").lost > 0
 
 
 def test_a_ring_that_stood_still_has_lost_something() -> None:
-    assert rings.read_ring(memory(8, 8, flags=rings.PAUSED), BASE, "it").lost > 0
+    assert rings.read_ring(memory(8, 8, flags=RING_PAUSED), BASE, "it").lost > 0
 
 
 def test_an_empty_ring() -> None:

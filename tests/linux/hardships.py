@@ -26,11 +26,7 @@ from hyperperiod.hosts.linux.attend import require_no_complaint
 from hyperperiod.hosts.linux.build import Images
 from hyperperiod.hosts.linux.machine import Machine, boot
 from hyperperiod.hosts.replay import replay
-from hyperperiod.trace.format import NONE, Kind
-
-START, ADD_PCPU, DROP_PCPU, STEAL, RETURN = 32, 39, 40, 49, 50
-WITH_ITSELF = 2
-"""A grant's flag: who runs pays as well."""
+from hyperperiod.trace.format import NONE, SECOND_PAYER, Call, Kind
 
 HELPERS = """\
 cpus=$(busybox nproc)
@@ -233,18 +229,18 @@ def spans(ring: rings.Ring, until_ns: int) -> Iterator[Span]:
     for record in ring.records:
         kind, time_ns = int(record["kind"]), int(record["time_ns"])
         pcpu = int(record["pcpu" if kind in (Kind.RUN, Kind.IDLE) else "value"])
-        if kind == START:
+        if kind == Call.START:
             pcpus = int(record["job"])
-        elif kind == ADD_PCPU:
+        elif kind == Call.ADD_PCPU:
             pcpus += 1
-        if kind not in (Kind.RUN, Kind.IDLE, STEAL, RETURN, DROP_PCPU):
+        if kind not in (Kind.RUN, Kind.IDLE, Call.STEAL, Call.RETURN, Call.DROP_PCPU):
             continue
         if pcpu in granted:
             begin_ns, run, payers = granted.pop(pcpu)
             yield Span(begin_ns, time_ns, run, payers)
         if kind in (Kind.RUN, Kind.IDLE):
             granted[pcpu] = (time_ns, int(record["vcpu"]), _payers(record))
-        elif kind == DROP_PCPU:
+        elif kind == Call.DROP_PCPU:
             # The last one takes over the number of the one that is gone.
             pcpus -= 1
             if pcpus in granted:
@@ -256,7 +252,7 @@ def spans(ring: rings.Ring, until_ns: int) -> Iterator[Span]:
 def _payers(record: np.void) -> tuple[int, ...]:
     if int(record["job"]) or int(record["payer"]) == NONE:
         return ()
-    also = (int(record["vcpu"]),) if int(record["flags"]) & WITH_ITSELF else ()
+    also = (int(record["vcpu"]),) if int(record["flags"]) & SECOND_PAYER else ()
     return (int(record["payer"]), *also)
 
 
@@ -296,9 +292,9 @@ def stolen_per_period(ring: rings.Ring, period_ns: int, from_ns: int, to_ns: int
     since_ns = None
     for record in ring.records:
         kind, time_ns = int(record["kind"]), int(record["time_ns"])
-        if kind == STEAL and since_ns is None:
+        if kind == Call.STEAL and since_ns is None:
             since_ns = time_ns
-        elif kind == RETURN and since_ns is not None:
+        elif kind == Call.RETURN and since_ns is not None:
             for period in range(since_ns // period_ns, time_ns // period_ns + 1):
                 if first <= period < last:
                     begin_ns = max(since_ns, period * period_ns)

@@ -32,7 +32,8 @@ def test_it_is_the_wheel_that_is_tested(installed: Installed) -> None:
 
 
 def test_no_source_is_forgotten(installed: Installed) -> None:
-    for folder in ("core", "experiments", "guests", "hosts/linux", "hosts/xen", "systems", "words"):
+    shared = ("core", "record", "words")
+    for folder in (*shared, "experiments", "guests", "hosts/linux", "hosts/xen", "systems"):
         theirs = files_below(installed.site / "hyperperiod" / "sources" / folder)
         assert theirs == files_below(TOP / folder), folder
     modules = files_below(installed.site / "hyperperiod", "*.py")

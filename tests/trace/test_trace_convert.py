@@ -19,7 +19,6 @@ from hyperperiod.model import MissingError
 from hyperperiod.trace import convert_perfetto
 from hyperperiod.trace.convert import writer_for
 from hyperperiod.trace.format import (
-    JOB_KINDS,
     NONE,
     SECOND_PAYER,
     SPARE,
@@ -27,6 +26,9 @@ from hyperperiod.trace.format import (
     Kind,
     signed,
 )
+
+JOB_KINDS = (Kind.RUN, Kind.RELEASE, Kind.COMPLETE, Kind.MISS, Kind.ITEM)
+"""Whose job field says which job of their task they are about."""
 
 
 def converted(script: Script, folder: Path, suffix: str) -> Path:

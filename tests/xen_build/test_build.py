@@ -101,7 +101,7 @@ def test_what_is_measured_was_built_from_what_is_here(
     """An older hypervisor or guest is refused with the command; times of files say nothing."""
     assert current_hypervisor() == image("arm64")
     assert current_executive() == guest()
-    for folder in ("core", "guests", "hosts/xen", "words"):
+    for folder in ("core", "guests", "hosts/xen", "record", "words"):
         shutil.copytree(TOP / folder, tmp_path / folder)
     for module in (patches, programs):
         monkeypatch.setattr(module, "SOURCES", tmp_path)
@@ -137,7 +137,7 @@ def test_sources_may_be_read_only_and_only_what_changed_is_built(
 ) -> None:
     need_cross_compiler()
     sources = tmp_path / "sources"
-    for folder in ("core", "guests", "hosts/xen", "words"):
+    for folder in ("core", "guests", "hosts/xen", "record", "words"):
         shutil.copytree(TOP / folder, sources / folder)
     before = names_below(sources)
     monkeypatch.setattr(programs, "SOURCES", sources)

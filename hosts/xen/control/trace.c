@@ -3,7 +3,7 @@
  * The events of a lock domain: those of one pcpu, or of a whole pool under a global policy.
  *
  * The hypervisor keeps the last of them in a ring that goes round; this copies them out in
- * chunks. A file has the form of a ring (hosts/xen/ring.h) that holds all of its records in
+ * chunks. A file has the form of a ring (record/ring.h) that holds all of its records in
  * order; HP_RING_OVERFLOW says that earlier ones were lost.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "commands.h"
 #include "names.h"
 
-#include "hosts/xen/ring.h"
+#include "record/ring.h"
 
 #define CHUNK 2048u
 #define POLL_US 50000u
@@ -37,69 +37,17 @@ struct output {
 };
 
 static const char *kind_name(unsigned char kind) {
-    switch ((enum hp_record_kind)kind) {
-    case HP_RECORD_RUN:
-        return "run";
-    case HP_RECORD_IDLE:
-        return "idle";
-    case HP_RECORD_ARRIVE:
-        return "arrive";
-    case HP_RECORD_DEPART:
-        return "depart";
-    case HP_RECORD_RELEASE:
-        return "release";
-    case HP_RECORD_COMPLETE:
-        return "complete";
-    case HP_RECORD_SWAP:
-        return "swap";
-    case HP_RECORD_END:
-        return "end";
-    case HP_RECORD_ITEM:
-        return "item";
-    case HP_RECORD_DROP:
-        return "drop";
-    case HP_RECORD_START:
-        return "start";
-    case HP_RECORD_QUANTUM:
-        return "quantum";
-    case HP_RECORD_BUDGET:
-        return "budget";
-    case HP_RECORD_SET_SPARE:
-        return "spare";
-    case HP_RECORD_ADD:
-        return "add";
-    case HP_RECORD_UPDATE:
-        return "update";
-    case HP_RECORD_REMOVE:
-        return "remove";
-    case HP_RECORD_ADD_PCPU:
-        return "add-pcpu";
-    case HP_RECORD_DROP_PCPU:
-        return "drop-pcpu";
-    case HP_RECORD_HOLD:
-        return "hold";
-    case HP_RECORD_BIND:
-        return "bind";
-    case HP_RECORD_SAVED:
-        return "saved";
-    case HP_RECORD_STEAL:
-        return "steal";
-    case HP_RECORD_RETURN:
-        return "return";
-    case HP_RECORD_LEAVE:
-        return "leave";
-    case HP_RECORD_WANTED:
-        return "wanted";
-    case HP_RECORD_REFILL:
-        return "refill";
-    case HP_RECORD_LEFT:
-        return "left";
-    case HP_RECORD_JOIN:
-        return "join";
-    case HP_RECORD_SAMPLE:
-        return "sample";
-    case HP_RECORD_RESPONSE:
-        return "response";
+    switch (kind) {
+#define TRACED(number, NAME, name, step, names)                                                    \
+    case number:                                                                                   \
+        return #name;
+#define CALL(number, NAME, text)                                                                   \
+    case number:                                                                                   \
+        return text;
+        HP_TRACE_KINDS(TRACED)
+        HP_CALL_KINDS(CALL)
+#undef TRACED
+#undef CALL
     }
     return "unknown";
 }

@@ -25,22 +25,9 @@ from hyperperiod.hosts.item_paths import Sources, follow
 from hyperperiod.hosts.replay import Replayed
 from hyperperiod.hosts.rings import Ring, new_records
 from hyperperiod.model import FailedError, System, tasks_of
-from hyperperiod.trace.format import NONE, RECORD, Kind, Records
+from hyperperiod.trace.format import NONE, RECORD, STEPS, Kind, Records
 
-_STEP_OF = np.zeros(max(Kind) + 1, np.uint8)
-for _step, _kinds in enumerate(
-    (
-        (Kind.CHARGE, Kind.DEPLETE),
-        (Kind.COMPLETE, Kind.MISS, Kind.DEPART),
-        (Kind.REPLENISH,),
-        (Kind.RELEASE, Kind.ARRIVE, Kind.ITEM, Kind.DROP),
-        (Kind.SWAP, Kind.MOVE),
-        (Kind.KICK,),
-        (Kind.RUN, Kind.IDLE),
-        (Kind.END,),
-    )
-):
-    _STEP_OF[list(_kinds)] = _step
+_STEP_OF = np.array(STEPS, np.uint8)
 
 _SAME = ("kind", "vcpu", "payer", "task", "job", "flags")
 """A grant like the one before in all of these is not recorded again."""

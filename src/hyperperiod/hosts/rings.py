@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rings: what the hypervisor and its guests recorded, as arrays (hosts/xen/ring.h).
+"""Rings: what the hypervisor and its guests recorded, as arrays (record/ring.h).
 
 The hypervisor says on the console where its rings are, one for each lock domain; a guest's begins
 at a fixed place in its memory. Only what was written is read. The hypervisor's ring goes round
@@ -16,26 +16,20 @@ from typing import Final
 import numpy as np
 
 from hyperperiod.model import FailedError
-from hyperperiod.trace.format import NONE, RECORD, Kind, Records
-
-MAGIC: Final = b"HPRING01"
-OVERFLOW: Final = 1
-ENDED: Final = 2
-PAUSED: Final = 4
+from hyperperiod.trace.format import (
+    NONE,
+    RECORD,
+    RING_ENDED,
+    RING_FIELDS,
+    RING_MAGIC,
+    RING_OVERFLOW,
+    RING_PAUSED,
+    Kind,
+    Records,
+)
 
 HEADER: Final = np.dtype(
-    [
-        ("magic", "S8"),
-        ("header_bytes", "<u4"),
-        ("record_bytes", "<u4"),
-        ("capacity", "<u8"),
-        ("written", "<u8"),
-        ("frequency_hz", "<u8"),
-        ("epoch_ticks", "<u8"),
-        ("source", "<u4"),
-        ("flags", "<u4"),
-        ("reserved", "<u8"),
-    ]
+    [("magic", f"S{len(RING_MAGIC)}"), *((name, f"<u{size}") for name, size in RING_FIELDS)]
 )
 
 GUEST_RING_OFFSET: Final = 4 << 20
@@ -65,7 +59,7 @@ class RingHeader:
     @property
     def ended(self) -> bool:
         """Whether whoever writes has seen the horizon."""
-        return bool(self.flags & ENDED)
+        return bool(self.flags & RING_ENDED)
 
 
 @dataclass(frozen=True)
@@ -100,7 +94,7 @@ def silent_ring() -> Ring:
         frequency_hz=1_000_000_000,
         epoch_ticks=0,
         source=0,
-        flags=ENDED,
+        flags=RING_ENDED,
         reserved=0,
     )
     return Ring(header, np.empty(0, RECORD), 0)
@@ -134,7 +128,7 @@ def read_header(read: Read, address: int) -> RingHeader | None:
     """The header of the ring at that address, or None if there is none."""
     data = read(address, HEADER.itemsize)
     found = np.frombuffer(data, HEADER)[0]
-    if data[:8] != MAGIC or found["record_bytes"] != RECORD.itemsize:
+    if data[:8] != RING_MAGIC or found["record_bytes"] != RECORD.itemsize:
         return None
     names = [name for name in HEADER.names or () if name not in ("magic", "record_bytes")]
     return RingHeader(**{name: int(found[name]) for name in names})
@@ -154,7 +148,7 @@ def read_ring(read: Read, address: int, what: str) -> Ring:
         # The oldest is where the next one would be written.
         records = np.roll(records, -(header.written % header.capacity))
     lost = max(0, header.written - header.capacity)
-    if header.flags & (OVERFLOW | PAUSED):
+    if header.flags & (RING_OVERFLOW | RING_PAUSED):
         lost = max(1, lost)
     return Ring(header, records, lost)
 

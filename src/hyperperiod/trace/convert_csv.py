@@ -9,9 +9,7 @@ from typing import Final
 
 from hyperperiod._convert import Csv
 from hyperperiod.trace.format import (
-    JOB_KINDS,
     Header,
-    Kind,
     Progress,
     Records,
     chunks,
@@ -29,8 +27,6 @@ def write_csv(header: Header, records: Records, path: Path, progress: Progress) 
     writer = Csv(
         vcpus=[entry["name"] for entry in header["vcpus"]],
         tasks=[task_name(header, task) for task in range(len(header["tasks"]))],
-        kinds=["", *(kind.name.lower() for kind in Kind)],
-        of_job=JOB_KINDS,
     )
     with path.open("wb") as file:
         file.write(COLUMNS.encode())

@@ -14,7 +14,6 @@ import pyarrow.parquet as pa_parquet
 
 from hyperperiod._convert import Columns
 from hyperperiod.trace.format import (
-    JOB_KINDS,
     SPARE,
     Header,
     Kind,
@@ -67,7 +66,7 @@ def batches(header: Header, records: Records, progress: Progress) -> Iterator[pa
     kinds = [kind.name.lower() for kind in Kind]
     names = {"kind": kinds, "vcpu": servers, "payer": servers, "task": tasks}
     words = {name: pa.array(names[name], pa.string()) for name in NAMES}
-    writer = Columns(vcpus=len(header["vcpus"]), of_job=JOB_KINDS)
+    writer = Columns(vcpus=len(header["vcpus"]))
     for chunk in counted(chunks(records), progress):
         columns = [
             _column(field, len(chunk), buffers, words)

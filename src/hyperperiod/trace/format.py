@@ -21,14 +21,27 @@ import contextlib
 import json
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import IntEnum
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, NamedTuple, NotRequired, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod._check import Fields
+from hyperperiod._check import AFTER_PICK as AFTER_PICK
+from hyperperiod._check import EXTRA as EXTRA
+from hyperperiod._check import FIELDS, Fields
+from hyperperiod._check import NONE as NONE
+from hyperperiod._check import RING_ENDED as RING_ENDED
+from hyperperiod._check import RING_FIELDS as RING_FIELDS
+from hyperperiod._check import RING_MAGIC as RING_MAGIC
+from hyperperiod._check import RING_OVERFLOW as RING_OVERFLOW
+from hyperperiod._check import RING_PAUSED as RING_PAUSED
+from hyperperiod._check import SECOND_PAYER as SECOND_PAYER
+from hyperperiod._check import SPARE as SPARE
+from hyperperiod._check import STEPS as STEPS
+from hyperperiod._check import STOLEN as STOLEN
+from hyperperiod._check import Call as Call
+from hyperperiod._check import Kind as Kind
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.load import SYSTEM_ENDINGS
 from hyperperiod.model.part import entries_of, show_path
@@ -38,63 +51,15 @@ from hyperperiod.model.values import Count, Positive, Reading
 
 MAGIC: Final = b"HPTRACE1"
 FORMAT: Final = 1
-NONE: Final = 0xFFFF
-"""In a vcpu, payer, task or pcpu field: nobody."""
-SPARE: Final = 0xFFFE
-"""In a payer or vcpu field: the spare server."""
-SECOND_PAYER: Final = 1
-"""Flag of a run record: the vcpu pays as well, beside the payer (lend)."""
-EXTRA: Final = 2
-"""Flag of a run or charge record: the vcpu is at an extra-time level."""
-STOLEN: Final = 4
-"""Flag of an idle record: the pcpu is not there to be granted."""
-LATER: Final = 8
-"""Flag of a depart record: after picks of its instant, and so after its refills."""
 CHUNK: Final = 1 << 18
 """Records handled at once: 8 MiB, small beside any machine and large beside any loop."""
 
 RECORD: Final = np.dtype(
-    [
-        ("time_ns", "<u8"),
-        ("value", "<u8"),
-        ("job", "<u4"),
-        ("pcpu", "<u2"),
-        ("vcpu", "<u2"),
-        ("payer", "<u2"),
-        ("task", "<u2"),
-        ("kind", "u1"),
-        ("flags", "u1"),
-        ("reserved", "<u2"),
-    ]
+    [("time_ns" if name == "time" else name, f"<u{size}") for name, size in FIELDS]
 )
 
 Records = NDArray[np.void]
 Progress = Callable[[int], None]
-
-
-class Kind(IntEnum):
-    """What happened. The numbers are the ones in the file."""
-
-    RUN = 1
-    IDLE = 2
-    CHARGE = 3
-    REPLENISH = 4
-    DEPLETE = 5
-    ARRIVE = 6
-    DEPART = 7
-    RELEASE = 8
-    COMPLETE = 9
-    MISS = 10
-    KICK = 11
-    SWAP = 12
-    END = 13
-    ITEM = 14
-    DROP = 15
-    MOVE = 16
-
-
-JOB_KINDS: Final = (Kind.RUN, Kind.RELEASE, Kind.COMPLETE, Kind.MISS, Kind.ITEM)
-"""Kinds of records whose job field says which job of their task they are about."""
 
 
 class InterfaceEntry(TypedDict):
@@ -448,22 +413,6 @@ def _map_records(descriptor: int, offset: int, size: int) -> Records:
     return np.frombuffer(mapped, RECORD, count, offset)
 
 
-_NEEDS: Final[dict[Kind, dict[str, int]]] = {
-    Kind.RUN: {"pcpu": NONE, "vcpu": SPARE},
-    Kind.IDLE: {"pcpu": NONE},
-    Kind.CHARGE: {"pcpu": NONE, "payer": NONE},
-    Kind.REPLENISH: {"vcpu": NONE},
-    Kind.DEPLETE: {"vcpu": NONE},
-    Kind.ARRIVE: {"vcpu": SPARE},
-    Kind.DEPART: {"vcpu": SPARE},
-    Kind.RELEASE: {"task": NONE},
-    Kind.COMPLETE: {"task": NONE},
-    Kind.MISS: {"task": NONE},
-    Kind.ITEM: {"task": NONE},
-}
-"""What a record must name: the field is below this. SPARE: a vcpu, and not the spare either."""
-
-
 _SPECIAL: Final = {"pcpu": NONE, "vcpu": SPARE, "payer": SPARE, "task": NONE}
 """The least number of a field that is no id of the header."""
 
@@ -485,15 +434,8 @@ class _RecordChecks:
         self.count = count
         self.base = 0
         self.last_ns = 0
-        self.fields = Fields([self._ids(kind) for kind in range(max(Kind) + 1)], _RULES)
-
-    def _ids(self, kind: int) -> list[tuple[int, int, int]]:
-        """What the fields with ids may be in records of a kind, as `Fields` takes it."""
-        needs = _NEEDS.get(Kind(kind), {}) if kind else {}
-        return [
-            (min(self.counts[field], special), special, needs.get(field, 1 << 16))
-            for field, special in _SPECIAL.items()
-        ]
+        pcpus, vcpus, _, tasks = self.counts.values()
+        self.fields = Fields(pcpus, vcpus, tasks, _RULES)
 
     def see(self, chunk: Records) -> None:
         """The next records."""

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tests.trace.oracle.servers import NEVER, ORDINARY, RULES, ReplayedServer, SliceOfClass, Wanted
 
 from hyperperiod.trace.format import (
+    AFTER_PICK,
     EXTRA,
-    LATER,
     NONE,
     SECOND_PAYER,
     SPARE,
@@ -384,7 +384,7 @@ def _departures(together: list[Record]) -> list[Record]:
 
     def is_before(record: Record) -> bool:
         return record.kind == Kind.CHARGE or (
-            record.kind == Kind.DEPART and not record.flags & LATER
+            record.kind == Kind.DEPART and not record.flags & AFTER_PICK
         )
 
     return list(takewhile(is_before, together))

@@ -31,12 +31,10 @@ from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
 from hyperperiod.hosts.xen.run import HORIZON_REACHED, require_no_complaint
 from hyperperiod.model import Policy, System
 from hyperperiod.model.units import NS_PER_UNIT
-from hyperperiod.trace.format import Records
+from hyperperiod.trace.format import Call, Records
 
 EPOCH_NS: Final = 400_000_000
 GUEST_BYTES: Final = 24 * MIB
-SAMPLE: Final = 64
-RESPONSE: Final = 65
 GOLDEN: Final = 0.618034
 TICK_NS: Final = NS_PER_UNIT["s"] // COUNTER_HZ
 
@@ -50,7 +48,7 @@ def measure_on_xen(
     words, span_ns = _test_words(scenario, setting, runs)
     ring = _run(system, setting, seed, offset_ns, span_ns, words)
     if scenario.test == "response":
-        answers = _of_kind(ring.records, RESPONSE)
+        answers = _of_kind(ring.records, Call.RESPONSE)
         came, waits = (answers[key].astype(np.int64) * TICK_NS for key in ("time_ns", "value"))
         return response_row("ours", str(policy), Samples(came, waits), _due(setting) - len(waits))
     found = _runs(ring.records)[:runs]
@@ -145,7 +143,7 @@ def _of_kind(records: Records, kind: int) -> Records:
 
 def _runs(records: Records) -> list[Samples]:
     """The samples of each test, from the records of the guest under test."""
-    found = _of_kind(records, SAMPLE)
+    found = _of_kind(records, Call.SAMPLE)
     if len(found) == 0:
         return []
     numbers = found["job"]

@@ -218,7 +218,7 @@ def is_recent(stamp: Path, sources: str, results: Sequence[Path]) -> bool:
 def _key(packages: Sequence[Path]) -> str:
     """All that the built files depend on, as a text: it changes when one of these does."""
     patterns = (
-        *("core/**/*.h", "words/*.h", "hosts/xen/*.h"),
+        *("core/**/*.h", "record/*.h", "words/*.h"),
         *("hosts/linux/**/*.[ch]", "hosts/linux/**/Makefile"),
     )
     sources = [path for pattern in patterns for path in sorted(SOURCES.glob(pattern))]

@@ -8,15 +8,11 @@ lock domain takes a change by itself, so the vcpus of one domain may get it at d
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 import numpy as np
 
 from hyperperiod.hosts.rings import Ring
-from hyperperiod.trace.format import ChangeEntry, Header, VcpuEntry
-
-UPDATE: Final = 37
-"""The kind of a record of `hp_update` (hosts/xen/ring.h)."""
+from hyperperiod.trace.format import Call, ChangeEntry, Header, VcpuEntry
 
 
 def changes_made(header: Header, rings: Iterable[Ring]) -> list[ChangeEntry]:
@@ -43,7 +39,7 @@ def _taken(rings: Iterable[Ring]) -> dict[int, list[int]]:
     for ring in rings:
         # Two pcpus may read the clock in another order than they get the lock.
         times = np.maximum.accumulate(ring.records["time_ns"])
-        updates = ring.records["kind"] == UPDATE
+        updates = ring.records["kind"] == Call.UPDATE
         vcpus = ring.records["vcpu"][updates].tolist()
         for time, vcpu in zip(times[updates].tolist(), vcpus, strict=True):
             taken.setdefault(vcpu, []).append(time)

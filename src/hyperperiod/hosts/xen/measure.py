@@ -56,7 +56,7 @@ from hyperperiod.model import (
 )
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.units import format_time
-from hyperperiod.trace.format import Kind, Records
+from hyperperiod.trace.format import Call, Kind, Records
 
 HORIZON_NS: Final = 80_000_000
 SETTLED_NS: Final = 12_000_000
@@ -70,7 +70,6 @@ ROUND_NS: Final = 10
 
 PROBE: Final = Task(name="probe", kind=TaskKind.BUSY)
 
-SAMPLE: Final = 64
 _US: Final = 1_000
 _MS: Final = 1_000_000
 
@@ -280,7 +279,7 @@ class Observed(NamedTuple):
     def probe(self, domain: int) -> ProbeLoops:
         """The loops that the probe in a domain recorded."""
         records = self.guests[domain]
-        starts = records["time_ns"][records["kind"] == SAMPLE]
+        starts = records["time_ns"][records["kind"] == Call.SAMPLE]
         if len(starts) < 1000:
             raise FailedError(f"a probe made {len(starts)} loops only")
         return ProbeLoops([int(start) for start in starts])

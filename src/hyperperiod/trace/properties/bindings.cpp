@@ -213,19 +213,6 @@ first_wrong(const Fields &fields, const Bytes &bytes, u64 before, u64 left) {
     return wrong ? std::optional(std::pair(wrong->at, wrong->what)) : std::nullopt;
 }
 
-using Numbers = std::array<u32, 3>;
-
-Fields fields_of(const std::vector<std::array<Numbers, 4>> &ids, std::array<u64, 3> rules) {
-    std::vector<Ids> all;
-    for (const auto &of_kind : ids) {
-        Ids row;
-        for (std::size_t field = 0; field < row.size(); field++)
-            row[field] = {of_kind[field][0], of_kind[field][1], of_kind[field][2]};
-        all.push_back(row);
-    }
-    return {std::move(all), rules};
-}
-
 using Told = std::tuple<std::string, u64, std::vector<std::pair<Time, std::string>>>;
 
 std::vector<Told> finish(Checker &checker) {
@@ -240,11 +227,46 @@ std::vector<Told> finish(Checker &checker) {
     return told;
 }
 
+// The rows of record/record.h and record/ring.h. A field is its name and how many bytes it has.
+void add_rows(nb::module_ &module) {
+    nb::list fields, ring_fields, steps;
+    nb::enum_<Event> kinds(module, "Kind", nb::is_arithmetic());
+    nb::enum_<hp_record_kind> calls(module, "Call", nb::is_arithmetic());
+
+#define FIELD(type, name) fields.append(nb::make_tuple(#name, sizeof(type)));
+    HP_RECORD_FIELDS(FIELD)
+#undef FIELD
+#define FIELD(type, name) ring_fields.append(nb::make_tuple(#name, sizeof(type)));
+    HP_RING_FIELDS(FIELD)
+#undef FIELD
+#define ROW(number, NAME, name, step, names) kinds.value(#NAME, Event::name);
+    HP_TRACE_KINDS(ROW)
+#undef ROW
+#define ROW(number, NAME, text) calls.value(#NAME, HP_RECORD_##NAME);
+    HP_CALL_KINDS(ROW)
+#undef ROW
+#define ROW(bit, NAME) module.attr(#NAME) = bit;
+    HP_RECORD_FLAGS(ROW)
+#undef ROW
+    for (const hyperperiod::KindRow &row : hyperperiod::kind_rows)
+        steps.append(row.step);
+    module.attr("NONE") = HP_RECORD_NONE;
+    module.attr("SPARE") = HP_RECORD_SPARE;
+    module.attr("FIELDS") = nb::tuple(fields);
+    module.attr("STEPS") = nb::tuple(steps);
+    module.attr("RING_FIELDS") = nb::tuple(ring_fields);
+    module.attr("RING_MAGIC") = nb::bytes(HP_RING_MAGIC, 8);
+    module.attr("RING_OVERFLOW") = HP_RING_OVERFLOW;
+    module.attr("RING_ENDED") = HP_RING_ENDED;
+    module.attr("RING_PAUSED") = HP_RING_PAUSED;
+}
+
 } // namespace
 
 NB_MODULE(_check, module) {
     // What an error still holds when the interpreter ends is no fault of the user's.
     nb::set_leak_warnings(false);
+    add_rows(module);
     nb::list list;
     for (const Row *const row : properties())
         list.append(nb::make_tuple(std::string(row->name), std::string(row->statement)));
@@ -261,10 +283,7 @@ NB_MODULE(_check, module) {
         .def("feed", feed, nb::arg("records"))
         .def("close", finish);
     nb::class_<Fields>(module, "Fields")
-        .def(
-            "__init__",
-            [](Fields *self, const std::vector<std::array<Numbers, 4>> &ids,
-               std::array<u64, 3> rules) { new (self) Fields(fields_of(ids, rules)); },
-            nb::arg("ids"), nb::arg("rules"))
+        .def(nb::init<u32, u32, u32, std::array<u64, 3>>(), nb::arg("pcpus"), nb::arg("vcpus"),
+             nb::arg("tasks"), nb::arg("rules"))
         .def("first_wrong", first_wrong, nb::arg("records"), nb::arg("before_ns"), nb::arg("left"));
 }

@@ -4,6 +4,22 @@
 
 namespace hyperperiod::trace {
 
+Fields::Fields(u32 pcpus, u32 vcpus, u32 tasks, std::array<u64, 3> rules) : ids_(), rules_(rules) {
+    constexpr u32 all = nobody + 1;
+
+    for (std::size_t kind = 0; kind < ids_.size(); kind++) {
+        const u32 names = kind_rows[kind].names;
+        const u32 in_vcpu = names & HP_NAMES_VCPU     ? spare_id
+                            : names & HP_NAMES_SERVER ? nobody
+                                                      : all;
+
+        ids_[kind] = {Allowed{pcpus, nobody, names & HP_NAMES_PCPU ? nobody : all},
+                      Allowed{vcpus, spare_id, in_vcpu},
+                      Allowed{vcpus, spare_id, names & HP_NAMES_PAYER ? nobody : all},
+                      Allowed{tasks, nobody, names & HP_NAMES_TASK ? nobody : all}};
+    }
+}
+
 std::optional<Misfit> Fields::first_wrong(std::span<const Record> records, u64 before,
                                           u64 left) const {
     for (std::size_t at = 0; at < records.size(); at++) {
@@ -22,10 +38,9 @@ std::optional<Misfit> Fields::first_wrong(std::span<const Record> records, u64 b
 
 // The name of a field whose number cannot be; nullptr if all are well by themselves.
 const char *Fields::wrong_field(const Record &record) const {
-    const auto kind = static_cast<std::size_t>(record.event());
-    if (kind == 0 || kind >= ids_.size())
+    if (record.row().name.empty())
         return "kind";
-    const auto &[pcpu, vcpu, payer, task] = ids_[kind];
+    const auto &[pcpu, vcpu, payer, task] = ids_[record.kind];
     if (!pcpu.has(record.pcpu))
         return "pcpu";
     if (!vcpu.has(record.vcpu))

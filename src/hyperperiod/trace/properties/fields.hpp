@@ -2,7 +2,7 @@
 //
 // Records whose fields no trace has: a kind that there is not, an id that the header does not
 // know, a rule that there is not, time that goes back, an end that is not the last. Whoever reads
-// a file looks for the first such record; which ids a kind allows is a table of the reader's.
+// a file looks for the first such record; which ids a kind allows is said by its row.
 #pragma once
 
 #include "src/hyperperiod/trace/properties/run.hpp"
@@ -10,7 +10,6 @@
 #include <array>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace hyperperiod::trace {
 
@@ -32,8 +31,8 @@ struct Misfit {
 
 class Fields {
   public:
-    // `ids` by kind, from 0, which is no kind; the numbers of budget, order and slack rules.
-    Fields(std::vector<Ids> ids, std::array<u64, 3> rules) : ids_(std::move(ids)), rules_(rules) {}
+    // How many pcpus, vcpus and tasks there are, and how many budget, order and slack rules.
+    Fields(u32 pcpus, u32 vcpus, u32 tasks, std::array<u64, 3> rules);
 
     // The first of some records that is wrong, if one is. The one before them was at `before`, and
     // with them so many of the trace are left.
@@ -43,7 +42,7 @@ class Fields {
     const char *wrong_field(const Record &record) const;
     bool is_swap(u64 value) const;
 
-    std::vector<Ids> ids_;
+    std::array<Ids, kind_rows.size()> ids_;
     std::array<u64, 3> rules_;
 };
 

@@ -40,7 +40,7 @@ class PaidTime : public Property {
             return;
         }
         order(record.pcpu, record.at());
-        const bool also = record.has(second_payer) && record.vcpu != record.payer;
+        const bool also = record.has(HP_RECORD_SECOND_PAYER) && record.vcpu != record.payer;
         open_[record.pcpu] = {record.at(), record.payer,
                               also ? std::optional(record.vcpu) : std::nullopt};
     }

@@ -136,7 +136,7 @@ void Replay::instant(Time time, std::span<const Record> together) {
     pass(time);
     const auto is_before = [](const Record &record) {
         return record.event() == Event::charge
-               || (record.event() == Event::depart && !record.has(later));
+               || (record.event() == Event::depart && !record.has(HP_RECORD_AFTER_PICK));
     };
     std::size_t at = 0;
     for (; at < together.size() && is_before(together[at]); at++)
@@ -287,9 +287,9 @@ void Replay::decide(const Record &record) {
     Grant next;
     next.run = running ? record.vcpu : nobody;
     next.pay = record.payer;
-    next.also = running && record.has(second_payer);
-    next.extra = running && record.has(extra_time);
-    next.stolen = !running && record.has(stolen_pcpu);
+    next.also = running && record.has(HP_RECORD_SECOND_PAYER);
+    next.extra = running && record.has(HP_RECORD_EXTRA);
+    next.stolen = !running && record.has(HP_RECORD_STOLEN);
     grant(record.pcpu, next);
 }
 

@@ -6,7 +6,7 @@
 // some times fit; what is longer (36 years) is taken for that.
 #pragma once
 
-#include "hosts/sim/record.h"
+#include "record/record.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -196,11 +196,10 @@ NB_MODULE(_convert, module) {
         .def("packets", &written<PerfettoWriter>, "records"_a)
         .def("last_packets", &last_packets, "now_ns"_a);
     nb::class_<CsvWriter>(module, "Csv")
-        .def(nb::init<Names, Names, Names, std::vector<u8>>(), nb::kw_only(), "vcpus"_a, "tasks"_a,
-             "kinds"_a, "of_job"_a)
+        .def(nb::init<Names, Names>(), nb::kw_only(), "vcpus"_a, "tasks"_a)
         .def("rows", &written<CsvWriter>, "records"_a);
     nb::class_<ColumnWriter>(module, "Columns")
-        .def(nb::init<u32, std::vector<u8>>(), nb::kw_only(), "vcpus"_a, "of_job"_a)
+        .def(nb::init<u32>(), nb::kw_only(), "vcpus"_a)
         .def("columns", &columns, "records"_a);
     module.attr("PERFETTO_FIELDS") = fields();
     module.attr("PERFETTO_VALUES") = values();

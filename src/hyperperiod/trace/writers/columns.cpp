@@ -34,12 +34,6 @@ template <class Is> void mark(std::span<const Record> records, u8 *bits, Is is) 
 
 } // namespace
 
-ColumnWriter::ColumnWriter(u32 vcpus, const std::vector<u8> &of_job)
-    : vcpus_(vcpus), is_of_job_(256) {
-    for (const u8 kind : of_job)
-        is_of_job_[kind] = 1;
-}
-
 void ColumnWriter::write(std::span<const Record> records, const Columns &columns) const {
     for (std::size_t first = 0; first < records.size(); first += PIECE)
         write_piece(records.subspan(first, std::min(PIECE, records.size() - first)), first,
@@ -49,9 +43,6 @@ void ColumnWriter::write(std::span<const Record> records, const Columns &columns
 void ColumnWriter::write_piece(std::span<const Record> records, std::size_t first,
                                const Columns &to) const {
     const std::size_t byte = first / 8;
-    const auto is_of_job = [this](const Record &one) {
-        return one.task != nobody && is_of_job_[one.kind] != 0;
-    };
 
     fill(records, to.time_ns + first, [](const Record &one) { return one.time; });
     fill(records, to.kind + first,
@@ -65,11 +56,12 @@ void ColumnWriter::write_piece(std::span<const Record> records, std::size_t firs
     fill(records, to.task + first, [](const Record &one) { return one.task; });
     mark(records, to.has_task + byte, [](const Record &one) { return one.task != nobody; });
     fill(records, to.job + first, [](const Record &one) { return one.job; });
-    mark(records, to.has_job + byte, is_of_job);
+    mark(records, to.has_job + byte, [](const Record &one) { return one.has_job(); });
     fill(records, to.value + first, [](const Record &one) { return one.value; });
-    mark(records, to.also_pays + byte, [](const Record &one) { return one.has(second_payer); });
-    mark(records, to.extra_time + byte, [](const Record &one) { return one.has(extra_time); });
-    mark(records, to.stolen + byte, [](const Record &one) { return one.has(stolen_pcpu); });
+    mark(records, to.also_pays + byte,
+         [](const Record &one) { return one.has(HP_RECORD_SECOND_PAYER); });
+    mark(records, to.extra_time + byte, [](const Record &one) { return one.has(HP_RECORD_EXTRA); });
+    mark(records, to.stolen + byte, [](const Record &one) { return one.has(HP_RECORD_STOLEN); });
 }
 
 } // namespace hyperperiod::trace

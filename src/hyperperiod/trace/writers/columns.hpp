@@ -36,8 +36,8 @@ struct Columns {
 
 class ColumnWriter {
   public:
-    // How many vcpus there are; only records of some kinds are of a job.
-    ColumnWriter(u32 vcpus, const std::vector<u8> &of_job);
+    // How many vcpus there are.
+    explicit ColumnWriter(u32 vcpus) : vcpus_(vcpus) {}
 
     void write(std::span<const Record> records, const Columns &columns) const;
 
@@ -47,7 +47,6 @@ class ColumnWriter {
     u32 server(u16 id) const { return id == spare_id ? vcpus_ : id; }
 
     u32 vcpus_;
-    std::vector<u8> is_of_job_; // by kind: 0 or 1
 };
 
 } // namespace hyperperiod::trace

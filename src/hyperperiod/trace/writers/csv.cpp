@@ -45,15 +45,15 @@ char *put_text(char *at, std::string_view text) {
 
 } // namespace
 
-CsvWriter::CsvWriter(Names vcpus, Names tasks, Names kinds, const std::vector<u8> &of_job)
-    : vcpus_(std::move(vcpus)), tasks_(std::move(tasks)), kinds_(std::move(kinds)),
-      is_of_job_(kinds_.size()) {
-    for (Names *names : {&vcpus_, &tasks_, &kinds_})
+CsvWriter::CsvWriter(Names vcpus, Names tasks)
+    : vcpus_(std::move(vcpus)), tasks_(std::move(tasks)) {
+    for (Names *names : {&vcpus_, &tasks_})
         for (std::string &name : *names)
             name = quoted(name);
-    for (const u8 kind : of_job)
-        is_of_job_.at(kind) = true;
-    longest_row_ = ROOM + 2 * longest(vcpus_) + longest(tasks_) + longest(kinds_);
+    longest_row_ = ROOM + 2 * longest(vcpus_) + longest(tasks_);
+    for (const KindRow &kind : kind_rows)
+        longest_row_ =
+            std::max(longest_row_, ROOM + 2 * longest(vcpus_) + longest(tasks_) + kind.name.size());
 }
 
 const std::string &CsvWriter::server(u16 id) const {
@@ -65,7 +65,7 @@ void CsvWriter::add(const Record &record) {
 
     at = put_number(at, record.time);
     *at++ = ',';
-    at = put_text(at, kinds_.at(record.kind));
+    at = put_text(at, record.row().name);
     *at++ = ',';
     if (record.pcpu != nobody)
         at = put_number(at, record.pcpu);
@@ -76,13 +76,13 @@ void CsvWriter::add(const Record &record) {
     *at++ = ',';
     at = put_text(at, record.task == nobody ? NOBODY : tasks_.at(record.task));
     *at++ = ',';
-    if (record.task != nobody && is_of_job_[record.kind])
+    if (record.has_job())
         at = put_number(at, record.job);
     *at++ = ',';
     at = put_number(at, static_cast<std::int64_t>(record.value));
-    at = put_text(at, record.has(second_payer) ? ",true" : ",false");
-    at = put_text(at, record.has(extra_time) ? ",true" : ",false");
-    at = put_text(at, record.has(stolen_pcpu) ? ",true\n" : ",false\n");
+    at = put_text(at, record.has(HP_RECORD_SECOND_PAYER) ? ",true" : ",false");
+    at = put_text(at, record.has(HP_RECORD_EXTRA) ? ",true" : ",false");
+    at = put_text(at, record.has(HP_RECORD_STOLEN) ? ",true\n" : ",false\n");
     out_.written(at);
 }
 

@@ -15,9 +15,8 @@ class CsvWriter {
   public:
     using Names = std::vector<std::string>;
 
-    // Names by the numbers that records have for them; that of kind 0 is not used. Only records of
-    // some kinds are of a job.
-    CsvWriter(Names vcpus, Names tasks, Names kinds, const std::vector<u8> &of_job);
+    // Names by the numbers that records have for them.
+    CsvWriter(Names vcpus, Names tasks);
 
     void add(const Record &record);
     // What has been written since `clear`.
@@ -27,8 +26,7 @@ class CsvWriter {
   private:
     const std::string &server(u16 id) const;
 
-    Names vcpus_, tasks_, kinds_;
-    std::vector<bool> is_of_job_; // by kind
+    Names vcpus_, tasks_;
     std::size_t longest_row_;
     Buffer out_;
 };

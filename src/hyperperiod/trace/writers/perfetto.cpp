@@ -170,7 +170,7 @@ u64 PerfettoWriter::name_of_run(u16 vcpu, u16 task) {
 }
 
 u64 PerfettoWriter::payers(const Record &record) {
-    if (record.event() != Event::run || !record.has(second_payer))
+    if (record.event() != Event::run || !record.has(HP_RECORD_SECOND_PAYER))
         return server_text(record.payer);
     if (record.payer == nobody)
         return server_text(record.vcpu);
@@ -272,7 +272,7 @@ void PerfettoWriter::end_slice(u64 time_ns, u64 track) {
 void PerfettoWriter::decide(const Record &record) {
     const u64 track = pcpu_tracks_.at(record.pcpu);
     const bool runs = record.event() == Event::run;
-    const bool is_stolen = !runs && record.has(stolen_pcpu);
+    const bool is_stolen = !runs && record.has(HP_RECORD_STOLEN);
 
     if (is_open_[record.pcpu])
         end_slice(record.time, track);
@@ -304,7 +304,7 @@ PerfettoWriter::Server &PerfettoWriter::server(u16 id) {
 void PerfettoWriter::charge(const Record &record) {
     Server &paying = server(record.payer);
 
-    if (!paying.shown || record.has(extra_time))
+    if (!paying.shown || record.has(HP_RECORD_EXTRA))
         return;
     paying.remaining_ns -= record.value;
     count(record.time, paying);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The record of a trace file (hosts/sim/record.h), and numbers in short.
+// The record of a trace file (record/record.hpp), and numbers in short.
 #pragma once
 
-#include "hosts/sim/record.h"
+#include "record/record.hpp"
 
 #include <cstdint>
 

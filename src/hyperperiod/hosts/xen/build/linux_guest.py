@@ -32,7 +32,7 @@ PROGRAM = tuple(
 )
 HEADERS = tuple(
     path
-    for folder in ("core", "words", "guests/executive", "guests/linux", "hosts/xen")
+    for folder in ("core", "words", "guests/executive", "guests/linux", "record")
     for path in sorted((SOURCES / folder).glob("*.h"))
 )
 RING = f"-DRING_OFFSET={LINUX_RAM_BYTES:#x}"

@@ -3,14 +3,15 @@
 
 A release has a folder in hosts/xen/patches with its series, in the order of the file names. What
 changes Xen's own files (fixes of Xen, the scheduler's id, xl) is kept there by hand, as
-`git format-patch` writes it. The scheduler's own files exist once, in core/ and hosts/xen/: in
-their place stands NAME.message, a mail without a diff, and the patch is made here by adding all of
-them as new files. So the series that is sent, or applied by `git am`, and the tree that
-`hyperperiod xen build` compiles come from the same texts.
+`git format-patch` writes it. The scheduler's own files exist once, in core/, record/ and
+hosts/xen/: in their place stands NAME.message, a mail without a diff, and the patch is made here by
+adding all of them as new files. So the series that is sent, or applied by `git am`, and the tree
+that `hyperperiod xen build` compiles come from the same texts.
 
 In Xen's tree our files lie in xen/common/sched/hyperperiod/ as they do here, with `hosts/xen` at
-the top: there is `#include "core/hyperperiod.h"`, `#include "ring.h"`, and `#include "private.h"`
-is what Xen's schedulers share. The public interface is xen/include/public/hyperperiod.h.
+the top: there is `#include "core/hyperperiod.h"`, `#include "record/ring.h"`, and
+`#include "private.h"` is what Xen's schedulers share. The public interface is
+xen/include/public/hyperperiod.h.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def our_files() -> dict[Path, str]:
     """The scheduler's own files: place in Xen's tree, text."""
     here = SOURCES / "hosts" / "xen"
     files = {FOLDER / path.name: path for path in sorted(here.glob("*.[ch]"))}
-    for path in sorted((SOURCES / "core").rglob("*.h")):
+    for path in sorted([*(SOURCES / "core").rglob("*.h"), *(SOURCES / "record").glob("*.h")]):
         files[FOLDER / path.relative_to(SOURCES)] = path
     # Its one place is Xen's folder of public headers.
     del files[FOLDER / "public.h"]

@@ -69,7 +69,7 @@ def _executive_key() -> str:
         [version_of(f"{prefix_for('arm64')}gcc")],
         _files(
             *("guests/Makefile", "guests/board/*", "guests/executive/*"),
-            *("core/*.h", "words/*.h", "hosts/xen/*.h"),
+            *("core/*.h", "record/*.h", "words/*.h"),
         ),
     )
 
@@ -112,7 +112,7 @@ def build_tools(job: BuildJob, arch: str | None = None) -> Path:
     toolstack = unpack_toolstack(job, arch)
     out = job.root / _folder("xen-control", arch)
     compiler = f"{prefix_for(arch) if arch else ''}gcc"
-    files = _files("hosts/xen/control/*", "hosts/xen/*.h", "core/**/*.h", "words/*.h")
+    files = _files("hosts/xen/control/*", "hosts/xen/*.h", "record/*.h", "core/**/*.h", "words/*.h")
     key = digest_of([version_of(compiler), *TOOLSTACK_PACKAGES], files)
     make = ["-C", str(SOURCES), "-f", "hosts/xen/control/Makefile"]
     make += [f"OUT={out}", f"TOOLSTACK={toolstack}", f"CC={compiler}"]
