@@ -28,9 +28,9 @@ from bench.results import Row
 from bench.stack import depths
 
 from hyperperiod.hosts.linux import script
-from hyperperiod.hosts.linux.attend import require_no_complaint
+from hyperperiod.hosts.linux.attend import COMPLAINTS
 from hyperperiod.hosts.linux.build import images
-from hyperperiod.hosts.linux.machine import Machine, boot
+from hyperperiod.hosts.linux.machine import LinuxMachine, boot
 from hyperperiod.model import FailedError, MissingError
 
 POLICIES = ("ds", "cbs")
@@ -196,12 +196,12 @@ def measured() -> dict[str, int]:
     files = _programs()
     files["init"] = _script().encode()
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
-        machine = Machine(images(), files)
+        machine = LinuxMachine(images(), files)
         with boot(machine, Path(folder) / "console.log") as running:
             try:
                 running.wait_for(script.DONE, patience_s=PATIENCE_S)
             except FailedError:
-                require_no_complaint(running.console())
+                COMPLAINTS.require_none(running.console())
                 raise
             running.wait_for_end()
             left = running.files()

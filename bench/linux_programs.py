@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from bench.environment import SkippedError
 from bench.results import Row
 
-from hyperperiod.hosts.linux.attend import RunOptions
-from hyperperiod.hosts.linux.run import Order, run_counted
+from hyperperiod.hosts.linux.attend import LinuxOptions
+from hyperperiod.hosts.linux.run import run_counted
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.model import Domain, Interface, MissingError, System, Task, TaskKind, parse_policy
 
 MS = 1_000_000
@@ -44,9 +45,9 @@ def system() -> System:
 
 def measure() -> Iterator[Row]:
     """Runs and instructions of each program; SkippedError where there is no machine to run on."""
-    options = RunOptions(icount=True, counts=True)
+    options = LinuxOptions(icount=True, counts=True)
     try:
-        ((_, spent),) = run_counted([Order(system(), HORIZON_NS)], options=options)
+        ((_, spent),) = run_counted([RunRequest(system(), HORIZON_NS)], options=options)
     except MissingError as error:
         raise SkippedError(str(error)) from None
     for name, one in sorted(spent.items(), key=lambda each: -each[1].ns):

@@ -28,7 +28,7 @@ from bench.environment import BUILD, TOP, SkippedError, program
 from bench.results import Row
 
 from hyperperiod.hosts.xen.images import current_executive, current_hypervisor
-from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
+from hyperperiod.hosts.xen.machine import MIB, Guest, XenMachine, boot
 from hyperperiod.model import FailedError, MissingError
 
 VCPUS = (2, 8, 32)
@@ -192,7 +192,7 @@ def count_functions(xen: Path, arguments: str, vcpus: int, load: Path, tools: To
             )
         )
         plugin = f"{tools.plugin},ranges={ranges},mark={mark:x},out={out}"
-        machine = Machine(
+        machine = XenMachine(
             hypervisor=xen,
             arguments=f"{arguments} guest_loglvl=all",
             guests=guests(vcpus, load, tools.marker),

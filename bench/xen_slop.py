@@ -7,19 +7,17 @@ a server had too much is missing in its next budget. The machine counts instruct
 figure is the same each time.
 """
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from bench.environment import SkippedError
 from bench.results import Row
 
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.replay import Replayed, replay
-from hyperperiod.hosts.rings import announced, read_ring
 from hyperperiod.hosts.xen.images import current_executive, current_hypervisor
-from hyperperiod.hosts.xen.machine import Machine, boot
-from hyperperiod.hosts.xen.plan import RunOptions, plan
+from hyperperiod.hosts.xen.machine import XenMachine, rings_at_horizon
+from hyperperiod.hosts.xen.plan import XenOptions, plan
 from hyperperiod.model import FailedError, MissingError, System
 from hyperperiod.trace.format import Kind
 
@@ -51,7 +49,7 @@ def measure() -> Iterator[Row]:
     """The latest pick, the least that a refill left of the longest budget, and who had how much."""
     try:
         current_hypervisor(), current_executive()
-        machine = plan(served(), HORIZON_NS, 1, RunOptions())
+        machine = plan(RunRequest(served(), HORIZON_NS), XenOptions())
     except MissingError as error:
         raise SkippedError(str(error)) from None
     for slop_ns in SLOPS_NS:
@@ -62,16 +60,10 @@ def measure() -> Iterator[Row]:
         yield Row(f"{title}: time of 200 ms", granted_ns(seen, 3), "ns")
 
 
-def recorded(machine: Machine) -> Replayed:
+def recorded(machine: XenMachine) -> Replayed:
     """What the hypervisor's core decided, every answer compared with the core built here."""
     try:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            boot(machine, Path(folder) / "log") as running,
-        ):
-            running.wait_for("hyperperiod: horizon reached")
-            running.stop()
-            ring = read_ring(running.read, announced(running.console())[0], "the hypervisor")
+        (ring,), _ = rings_at_horizon(machine)
     except FailedError as error:
         raise SkippedError(str(error)) from None
     return replay(ring, HORIZON_NS)

@@ -18,11 +18,12 @@ from hyperperiod.model import InputError, Scheduler, System, with_policy
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
+    from hyperperiod.hosts.linux.attend import LinuxOptions
+    from hyperperiod.hosts.recorded_run import RunRequest
     from hyperperiod.hosts.result import RunResult
     from hyperperiod.hosts.rule import Rule
     from hyperperiod.hosts.sim import ManyCounts
-    from hyperperiod.hosts.xen.plan import RunOptions
+    from hyperperiod.hosts.xen.plan import XenOptions
 
 
 def simulate(
@@ -93,7 +94,7 @@ def run_on_xen(
     progress: Callable[[int], None] | None = None,
     *,
     analysis: Analysis | None = None,
-    options: RunOptions | None = None,
+    options: XenOptions | None = None,
 ) -> RunResult:
     """Run `system` on Xen from 0 to `horizon_ns` and return the result object.
 
@@ -103,19 +104,8 @@ def run_on_xen(
     """
     from hyperperiod.hosts.xen.run import run
 
-    refuse(system, horizon_ns, seed)
-    analysis = analysis or Analysis(system)
-    completed, guarantees = _prepared(analysis, trace_path)
-    result = run(
-        completed,
-        horizon_ns,
-        seed,
-        trace_path,
-        progress,
-        guarantees=guarantees,
-        options=options,
-    )
-    return _with_overruns(result, analysis, completed, horizon_ns, seed)
+    request = system, horizon_ns, seed, trace_path
+    return _run_recorded(request, analysis, lambda wanted: run(wanted, progress, options))
 
 
 def run_on_linux(
@@ -132,13 +122,26 @@ def run_on_linux(
 
     Arguments and errors are those of `run_on_xen`.
     """
-    from hyperperiod.hosts.linux.run import Order, run
+    from hyperperiod.hosts.linux.run import run
 
+    request = system, horizon_ns, seed, trace_path
+    return _run_recorded(request, analysis, lambda wanted: run(wanted, progress, options))
+
+
+def _run_recorded(
+    request: tuple[System, int, int, Path | None],
+    analysis: Analysis | None,
+    run: Callable[[RunRequest], RunResult],
+) -> RunResult:
+    """The result of a run on a host that records: of a system, horizon (ns), seed and trace."""
+    from hyperperiod.hosts.recorded_run import RunRequest
+
+    system, horizon_ns, seed, trace_path = request
     refuse(system, horizon_ns, seed)
     analysis = analysis or Analysis(system)
     completed, guarantees = _prepared(analysis, trace_path)
-    order = Order(completed, horizon_ns, seed, trace_path, guarantees)
-    return _with_overruns(run(order, progress, options), analysis, completed, horizon_ns, seed)
+    result = run(RunRequest(completed, horizon_ns, seed, trace_path, guarantees))
+    return _with_overruns(result, analysis, completed, horizon_ns, seed)
 
 
 def _with_overruns(

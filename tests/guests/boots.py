@@ -19,7 +19,7 @@ from tests.support.xen_images import guest, image
 
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, RingHeader, read_header, read_ring
 from hyperperiod.hosts.xen.command_line import COUNTER_HZ, guest_words, split_words
-from hyperperiod.hosts.xen.machine import Guest, Machine, Running, boot
+from hyperperiod.hosts.xen.machine import Guest, RunningXen, XenMachine, boot
 from hyperperiod.model import System
 
 MEMORY_BYTES = 16 << 20
@@ -124,7 +124,7 @@ def console_of(guests: Sequence[Told], xen: str, pattern: str) -> str:
 
 def booted(
     guests: Sequence[Told], xen: str, folder: Path, pcpus: int
-) -> AbstractContextManager[Running]:
+) -> AbstractContextManager[RunningXen]:
     """A machine with these guests, under the stock Xen."""
     for tool, package in (
         ("qemu-system-aarch64", "qemu-system-arm"),
@@ -135,7 +135,7 @@ def booted(
     described = tuple(
         Guest(guest(), told.words, told.memory_bytes, told.vcpus, told.ramdisk) for told in guests
     )
-    machine = Machine(
+    machine = XenMachine(
         image("arm64-stock"),
         f"{xen} guest_loglvl=all",
         described,
@@ -145,7 +145,7 @@ def booted(
     return boot(machine, folder / "console")
 
 
-def wait_until_ended(running: Running, addresses: Sequence[int]) -> None:
+def wait_until_ended(running: RunningXen, addresses: Sequence[int]) -> None:
     """Waits for the end of every ring."""
     until = time.monotonic() + PATIENCE_S
     while True:
@@ -156,7 +156,7 @@ def wait_until_ended(running: Running, addresses: Sequence[int]) -> None:
         time.sleep(0.05)
 
 
-def _ring(running: Running, address: int) -> Ring:
+def _ring(running: RunningXen, address: int) -> Ring:
     ring = read_ring(running.read, address, "the guest")
     records = [
         Record(

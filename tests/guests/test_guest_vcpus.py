@@ -14,7 +14,7 @@ import pytest
 from tests.support.worlds import domain, run, system, task
 from tests.support.xen_images import guest, image
 
-from hyperperiod.hosts.xen.plan import RunOptions
+from hyperperiod.hosts.xen.plan import XenOptions
 from hyperperiod.model import System
 from hyperperiod.runs import run_on_xen
 from hyperperiod.trace.format import NONE, Kind, Records, read
@@ -72,7 +72,7 @@ def test_jobs_are_on_the_vcpus_of_the_simulator(one: System, tmp_path: Path) -> 
     guest()
     predicted = run(one, HORIZON_NS, check=False)
     trace = tmp_path / "xen.hpt"
-    run_on_xen(one, HORIZON_NS, 1, trace, options=RunOptions(hypervisor=image("arm64")))
+    run_on_xen(one, HORIZON_NS, 1, trace, options=XenOptions(hypervisor=image("arm64")))
     header, records = read(trace)
     measured = {(job.task, job.job): job for job in jobs(header, records)}
     expected = vcpus_of_jobs(predicted.records)

@@ -12,7 +12,7 @@ from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.channels import CHANNEL_LIMIT, channels_of, hop_places
 from hyperperiod.hosts.xen.devicetree import chosen
-from hyperperiod.hosts.xen.machine import Guest, Machine, domain_nodes, lay_out
+from hyperperiod.hosts.xen.machine import Guest, XenMachine, domain_nodes, lay_out
 from hyperperiod.hosts.xen.plan import guest_memory_bytes, hypervisor_ring_bytes
 from hyperperiod.model import InputError, System
 
@@ -98,7 +98,7 @@ def test_the_device_tree_connects_two_ends(tmp_path: Path) -> None:
     image = tmp_path / "image"
     image.write_bytes(b"x")
     channels = tuple(channels_of(system([flow("there", "ab", queue=300)])))
-    machine = Machine(image, "", (Guest(image, "", 8 << 20),) * 3, channels=channels)
+    machine = XenMachine(image, "", (Guest(image, "", 8 << 20),) * 3, channels=channels)
     layout = lay_out(machine, tmp_path)
     assert layout.channels[0] == layout.places[-1].memory + (8 << 20)
     assert layout.ram_bytes > layout.channels[0] + channels[0].size - 0x4000_0000

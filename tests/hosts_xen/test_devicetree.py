@@ -21,7 +21,7 @@ from hyperperiod.hosts.xen.machine import (
     MODULES_BASE,
     RAM_BASE,
     Guest,
-    Machine,
+    XenMachine,
     domain_nodes,
     lay_out,
 )
@@ -87,7 +87,7 @@ def test_places_do_not_touch_and_images_are_there_once(tmp_path: Path) -> None:
         Guest(image, "", 3 << 20, ramdisk=b"words"),
         Guest(image, "", 8 << 20, ramdisk=b"other"),
     )
-    machine = Machine(tmp_path / "xen", "", guests)
+    machine = XenMachine(tmp_path / "xen", "", guests)
     layout = lay_out(machine, tmp_path)
     assert [address for _, address in layout.files] == [
         MODULES_BASE,

@@ -11,9 +11,10 @@ from click.testing import CliRunner
 
 from hyperperiod.cli import main
 from hyperperiod.hosts.cpio import archive
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.images import LINUX_RAM_BYTES
-from hyperperiod.hosts.xen.plan import BOOT_PER_LINUX_NS, RunOptions, plan
+from hyperperiod.hosts.xen.plan import BOOT_PER_LINUX_NS, XenOptions, plan
 from hyperperiod.model import GuestKind, InputError, Scheduler, System, Task, load_system
 from hyperperiod.resources import BUILD_VARIABLE
 
@@ -55,7 +56,7 @@ def test_what_is_not_built_is_named(built: Path, gone: str) -> None:
 
 @pytest.mark.usefixtures("built")
 def test_a_linux_guest_is_told_its_words_in_a_file() -> None:
-    machine = plan(load_system(EXAMPLE), 10**8, 1, RunOptions())
+    machine = plan(RunRequest(load_system(EXAMPLE), 10**8), XenOptions())
     executive, guest, _ = machine.guests
     assert guest.arguments.endswith(f"mem={LINUX_RAM_BYTES >> 20}M")
     assert guest.ring_offset == LINUX_RAM_BYTES < guest.memory_bytes
@@ -71,7 +72,9 @@ def test_the_epoch_waits_for_linux() -> None:
     without = linux(load_system(EXAMPLE), guest=GuestKind.EXECUTIVE)
     epochs = [
         int(machine.guests[0].arguments.split("epoch=")[1].split()[0]) * 16
-        for machine in (plan(it, 10**8, 1, RunOptions()) for it in (load_system(EXAMPLE), without))
+        for machine in (
+            plan(RunRequest(it, 10**8), XenOptions()) for it in (load_system(EXAMPLE), without)
+        )
     ]
     assert epochs[0] - epochs[1] == BOOT_PER_LINUX_NS
 

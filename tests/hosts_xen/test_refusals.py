@@ -13,10 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.xen import images
-from hyperperiod.hosts.xen.machine import Guest, Machine, boot
-from hyperperiod.hosts.xen.run import require_no_complaint
+from hyperperiod.hosts.xen.machine import Guest, XenMachine, boot
+from hyperperiod.hosts.xen.run import COMPLAINTS
 from hyperperiod.model import FailedError, MissingError
 from hyperperiod.resources import BUILD_VARIABLE, build_folder
 
@@ -133,12 +134,10 @@ def test_a_full_disk_after_the_run_names_the_file(
     def fails(file: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(file))
 
-    def runs(
-        _system: object, _horizon: int, _seed: int, trace: Path, *_: object, **_more: object
-    ) -> object:
+    def runs(request: RunRequest, *_: object) -> object:
         (tmp_path / "out" / "overload-xen" / "console.log").write_text("booted")
         if full.startswith("out/"):
-            fails(trace)
+            fails(request.trace_path)
         return NOTHING_RAN
 
     monkeypatch.setattr("hyperperiod.hosts.xen.run.run", runs)
@@ -205,7 +204,9 @@ def test_a_machine_that_hangs_is_ended(
     program(tmp_path / "bin", "dtc", PRETENDS_TO_BE_DTC)
     program(tmp_path / "bin", "qemu-system-aarch64", HANGS.replace("PANIC", last))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    machine = Machine(built / "xen/arm64/xen", "", (Guest(built / "guests/executive.bin", "", 1),))
+    machine = XenMachine(
+        built / "xen/arm64/xen", "", (Guest(built / "guests/executive.bin", "", 1),)
+    )
     before = time.monotonic()
     with (
         pytest.raises(FailedError, match=reason) as error,
@@ -219,6 +220,6 @@ def test_a_machine_that_hangs_is_ended(
 
 def test_half_a_line_is_no_complaint() -> None:
     """The console is read while Xen prints."""
-    require_no_complaint("(XEN) Freed memory\n(XEN) hyperperiod: ring ")
+    COMPLAINTS.require_none("(XEN) Freed memory\n(XEN) hyperperiod: ring ")
     with pytest.raises(FailedError, match="does not run this system"):
-        require_no_complaint("(XEN) hyperperiod: d9: what is that; the default instead\n")
+        COMPLAINTS.require_none("(XEN) hyperperiod: d9: what is that; the default instead\n")

@@ -22,9 +22,10 @@ from tests.support.on_linux import need_linux, unless_broken
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.linux import script
-from hyperperiod.hosts.linux.attend import require_no_complaint
+from hyperperiod.hosts.linux.attend import COMPLAINTS
 from hyperperiod.hosts.linux.build import Images
-from hyperperiod.hosts.linux.machine import Machine, boot
+from hyperperiod.hosts.linux.machine import LinuxMachine, boot
+from hyperperiod.hosts.recorded_run import LATE
 from hyperperiod.hosts.replay import replay
 from hyperperiod.trace.format import NONE, SECOND_PAYER, Call, Kind
 
@@ -159,17 +160,17 @@ def run(hardships: str, folder: Path, cpus: int = 1, *, counts: bool = False) ->
 def _run(hardships: str, folder: Path, cpus: int, icount: bool) -> dict[str, Left]:
     built = need_linux()
     make("tests/linux/faults.mk")
-    said = f'COMPLAINT="{script.COMPLAINT}"\nDONE="{script.DONE}"\nLATE="{script.LATE}"\n'
+    said = f'COMPLAINT="{script.COMPLAINT}"\nDONE="{script.DONE}"\nLATE="{LATE}"\n'
     text = "".join([script.SCRIPT, said, HELPERS, hardships, END, script.END])
     program = (TOP / "build/linux-faults/faults").read_bytes()
     images = Images(built / "vmlinuz", built / "initramfs.cpio")
     files = {"init": text.encode(), "bin/faults": program}
-    machine = Machine(images, files, cpus=cpus, icount=icount)
+    machine = LinuxMachine(images, files, cpus=cpus, icount=icount)
     with boot(machine, folder / "console.log") as running:
         running.wait_for(
             f"{script.DONE}|{script.COMPLAINT}.*\n", patience_s=240, look=running.since_start_s
         )
-        require_no_complaint(running.console())
+        COMPLAINTS.require_none(running.console())
         running.wait_for_end()
         return dict(_left(running.files()))
 

@@ -11,7 +11,7 @@ from tests.support.guarantees import schedulable
 from tests.support.on_linux import OVERHEADS, run_on_linux
 from tests.support.promises import require_promises
 
-from hyperperiod.hosts.linux.run import Beside
+from hyperperiod.hosts.linux.attend import NO_LOAD, ExtraLoad
 from hyperperiod.model import System
 
 
@@ -26,10 +26,10 @@ def keep_their_promises(
     horizon_ns: int,
     folder: Path,
     costs: Callable[[System], System] = costs,
-    beside: Beside | None = None,
+    load: ExtraLoad = NO_LOAD,
 ) -> None:
     """Systems that the analysis accepts miss nothing, and nothing responds later than its bound."""
     found = [pair for preset in presets for pair in islice(schedulable(preset, costs), each)]
-    done = run_on_linux([system for system, _ in found], horizon_ns, 1, folder, beside)
+    done = run_on_linux([system for system, _ in found], horizon_ns, 1, folder, load)
     for (system, verdict), one in zip(found, done, strict=True):
         require_promises(system.name, verdict, one.result)

@@ -16,9 +16,9 @@ import numpy as np
 from tests.support.on_linux import load_program, need_linux, unless_broken
 
 from hyperperiod.hosts import rings
-from hyperperiod.hosts.linux.attend import require_no_complaint
+from hyperperiod.hosts.linux.attend import COMPLAINTS
 from hyperperiod.hosts.linux.build import Images
-from hyperperiod.hosts.linux.machine import Machine, boot
+from hyperperiod.hosts.linux.machine import LinuxMachine, boot
 from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT, START
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.trace.format import Kind
@@ -94,10 +94,10 @@ def _run(phases: Mapping[str, str], folder: Path, cpus: int) -> dict[str, Left]:
     script = "".join([SCRIPT, said, START, PRELUDE, *parts, END])
     files = {"init": script.encode(), "bin/load": load_program(folder)}
     images = Images(built / "vmlinuz", built / "initramfs.cpio")
-    machine = Machine(images, files, cpus=cpus, icount=cpus == 1)
+    machine = LinuxMachine(images, files, cpus=cpus, icount=cpus == 1)
     with boot(machine, folder / "console.log") as running:
         running.wait_for(f"{DONE}|{COMPLAINT}", look=running.since_start_s)
-        require_no_complaint(running.console())
+        COMPLAINTS.require_none(running.console())
         running.wait_for_end()
         files_left = running.files()
     return {name: left_in(_own(name, files_left)) for name in phases}

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from hyperperiod.hosts.linux import script
-from hyperperiod.hosts.linux.attend import Left, RunOptions, attended
-from hyperperiod.hosts.linux.here import Here
+from hyperperiod.hosts.linux.attend import LinuxOptions, RunFiles, run_until_done
+from hyperperiod.hosts.linux.here import LocalRun
 
 
-class Begun(Here):
+class Begun(LocalRun):
     """A run that has begun, and ends when it is asked to; it counts how often it was."""
 
     def __init__(self, process: subprocess.Popen[bytes], folder: Path, console: Path) -> None:
@@ -35,7 +35,7 @@ class Begun(Here):
         return {"left": b"something"}
 
 
-def interrupted(folder: Path, *, alone: bool) -> tuple[Left | None, int]:
+def interrupted(folder: Path, *, alone: bool) -> tuple[RunFiles | None, int]:
     """What attending gives (None: KeyboardInterrupt) with Ctrl-C after the beginning, and how often
     the run was asked to end."""
     runs: list[Begun] = []
@@ -54,7 +54,7 @@ def interrupted(folder: Path, *, alone: bool) -> tuple[Left | None, int]:
         signal.raise_signal(signal.SIGINT)
 
     try:
-        left = attended(begin, watch, RunOptions(folder=folder), alone=alone)
+        left = run_until_done(begin, watch, LinuxOptions(folder=folder), alone=alone)
     except KeyboardInterrupt:
         left = None
     return left, runs[0].asked
@@ -64,4 +64,4 @@ def interrupted(folder: Path, *, alone: bool) -> tuple[Left | None, int]:
 def test_ctrl_c_asks_only_a_run_that_is_alone_to_end(tmp_path: Path, alone: bool) -> None:
     left, asked = interrupted(tmp_path, alone=alone)
     assert asked == int(alone)
-    assert left == (Left({"left": b"something"}, interrupted=True) if alone else None)
+    assert left == (RunFiles({"left": b"something"}, interrupted=True) if alone else None)

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from tests.support.on_linux import TOP, need_linux
 
-from hyperperiod.hosts.linux.attend import require_no_complaint
+from hyperperiod.hosts.linux.attend import COMPLAINTS
 from hyperperiod.hosts.linux.build import Images
-from hyperperiod.hosts.linux.machine import Machine, boot
+from hyperperiod.hosts.linux.machine import LinuxMachine, boot
 from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT, START
 
 pytestmark = pytest.mark.xdist_group("daemon on linux")
@@ -93,9 +93,9 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     script = "".join([SCRIPT, said, START, BODY, END])
     files = {"init": script.encode(), "bin/periodic": program.read_bytes()}
     images = Images(built / "vmlinuz", built / "initramfs.cpio")
-    with boot(Machine(images, files), folder / "console.log") as running:
+    with boot(LinuxMachine(images, files), folder / "console.log") as running:
         running.wait_for(f"{DONE}|{COMPLAINT}", look=running.since_start_s)
-        require_no_complaint(running.console())
+        COMPLAINTS.require_none(running.console())
         running.wait_for_end()
         return running.files()
 

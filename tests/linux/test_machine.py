@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.support.on_linux import need_linux
 
 from hyperperiod.hosts.linux.build import Images
-from hyperperiod.hosts.linux.machine import Machine, boot
+from hyperperiod.hosts.linux.machine import LinuxMachine, boot
 from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT
 
 LOOK = """\
@@ -25,7 +25,7 @@ def left(folder: Path) -> dict[str, bytes]:
     script = "".join([SCRIPT, f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\n', LOOK, END])
     images = Images(built / "vmlinuz", built / "initramfs.cpio")
     folder.mkdir()
-    with boot(Machine(images, {"init": script.encode()}), folder / "console.log") as running:
+    with boot(LinuxMachine(images, {"init": script.encode()}), folder / "console.log") as running:
         running.wait_for(DONE)
         running.wait_for_end()
         return running.files()

@@ -14,8 +14,8 @@ import pytest
 from tests.support.on_linux import OVERHEADS, OnLinux, run_on_linux, thefts
 from tests.support.robust import SEED, simulated
 
+from hyperperiod.hosts.linux.attend import LinuxOptions
 from hyperperiod.hosts.linux.outside import EVENT_LIMIT, outside, theft_count, thefts_from
-from hyperperiod.hosts.linux.run import RunOptions
 from hyperperiod.model import (
     PRESETS,
     Change,
@@ -184,7 +184,7 @@ def test_a_process_asks_and_one_takes_each_pcpu() -> None:
 def test_what_cannot_be_done_is_refused() -> None:
     often = Stolen(period_ns=10_000, duration_ns=1_000)
     with pytest.raises(InputError, match=f"at most {EVENT_LIMIT} on Linux"):
-        run_one(stolen().replace(stolen=(often,)), 1000 * MS, options=RunOptions(thefts=True))
+        run_one(stolen().replace(stolen=(often,)), 1000 * MS, options=LinuxOptions(thefts=True))
     first, second = TWO
     moved = Change(at_ns=MS, domain="a", pcpu=1)
     system = System(

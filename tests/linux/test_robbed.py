@@ -16,8 +16,8 @@ from tests.support.guarantees import POLICIES
 from tests.support.on_linux import OVERHEADS, load_program, need_linux
 
 from hyperperiod.analysis.proofs import Cover, Rules, find_proof
+from hyperperiod.hosts.linux.attend import ExtraLoad
 from hyperperiod.hosts.linux.measure import observe
-from hyperperiod.hosts.linux.run import Beside
 from hyperperiod.hosts.linux.thefts import bound, thefts_in
 from hyperperiod.model import Stolen, System
 
@@ -35,9 +35,9 @@ COVERED = [
 OF_EACH = 3
 
 
-def measured(beside: Beside, horizon_ns: int) -> tuple[Stolen, ...]:
+def measured(load: ExtraLoad, horizon_ns: int) -> tuple[Stolen, ...]:
     """The tables of a machine that is robbed like this."""
-    thefts = thefts_in(observe(beside, horizon_ns).kernel[0])
+    thefts = thefts_in(observe(load, horizon_ns).decisions[0])
     taken_ns = sum(theft.length_ns for theft in thefts)
     assert 0.2 * horizon_ns <= taken_ns <= 0.25 * horizon_ns
     return bound(thefts)
@@ -47,10 +47,10 @@ def measured(beside: Beside, horizon_ns: int) -> tuple[Stolen, ...]:
 def test_systems_of_each_policy_keep_their_promises_beside_a_thief(tmp_path: Path) -> None:
     need_linux()
     assert OF_EACH * len(COVERED) >= 20
-    beside = Beside(TRAFFIC + THIEF, {"load": load_program(tmp_path)})
-    stolen = measured(beside, 4_000 * MS)
+    load = ExtraLoad(TRAFFIC + THIEF, {"load": load_program(tmp_path)})
+    stolen = measured(load, 4_000 * MS)
 
     def costs(system: System) -> System:
         return system.replace(overheads=OVERHEADS, stolen=stolen)
 
-    keep_their_promises(COVERED, OF_EACH, 1_000 * MS, tmp_path, costs, beside)
+    keep_their_promises(COVERED, OF_EACH, 1_000 * MS, tmp_path, costs, load)

@@ -25,10 +25,10 @@ from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.experiments.reproduce.service_bench import ServiceBench
 from hyperperiod.hosts.build_job import BuildError, BuildJob
 from hyperperiod.hosts.linux import script, services_script
-from hyperperiod.hosts.linux.run import Order
 from hyperperiod.hosts.linux.services import DEPENDS, build_services, libraries
-from hyperperiod.hosts.linux.services_run import PAGE, ServiceSession, SessionOrder, run_sessions
+from hyperperiod.hosts.linux.services_run import PAGE, ServiceSession, SessionRequest, run_sessions
 from hyperperiod.hosts.linux.services_script import Clients
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.model import Domain, InputError, System
 from hyperperiod.report.panels import chart_svg
 from hyperperiod.trace.format import RECORD, Kind
@@ -94,9 +94,9 @@ def test_other_domains_are_refused(change: str) -> None:
     system = bench(MS).system("rtds")
     first, *rest = system.domains
     other = first.replace(name="cache") if change == "name" else _two_vcpus(first)
-    order = Order(system.replace(domains=(other, *rest)), MS)
+    order = RunRequest(system.replace(domains=(other, *rest)), MS)
     with pytest.raises(InputError, match="web, database, client, with a vcpu each"):
-        run_sessions([SessionOrder(order, Clients(1, MS))])
+        run_sessions([SessionRequest(order, Clients(1, MS))])
 
 
 def _two_vcpus(domain: Domain) -> Domain:

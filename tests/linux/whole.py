@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 from tests.support.on_linux import TOP, need_linux
 
-from hyperperiod.hosts.linux.attend import require_no_complaint
+from hyperperiod.hosts.linux.attend import COMPLAINTS
 from hyperperiod.hosts.linux.build import Images
-from hyperperiod.hosts.linux.machine import Machine, boot
+from hyperperiod.hosts.linux.machine import LinuxMachine, boot
 from hyperperiod.hosts.linux.script import COMPLAINT, DONE, MACHINE
 from hyperperiod.hosts.watched import tied_to_us
 
@@ -91,11 +91,11 @@ def session(script: str, given: dict[str, bytes], folder: Path) -> dict[str, byt
             *("-chardev", f"socket,id=files,path={socket}"),
             *("-device", "vhost-user-fs-pci,chardev=files,tag=host"),
         )
-        machine = Machine(images, files, memory_mib=MEMORY_MIB, devices=devices, waits=True)
+        machine = LinuxMachine(images, files, memory_mib=MEMORY_MIB, devices=devices, waits=True)
         with boot(machine, folder / "console.log") as running:
             running.wait_for(
                 f"{DONE}|{COMPLAINT}", patience_s=PATIENCE_S, look=running.since_start_s
             )
-            require_no_complaint(running.console())
+            COMPLAINTS.require_none(running.console())
             running.wait_for_end()
             return running.files()

@@ -20,9 +20,11 @@ from tests.support.promises import require_properties
 from hyperperiod.analysis import Analysis
 from hyperperiod.cli.progress import bar
 from hyperperiod.hosts.build_job import BuildJob
+from hyperperiod.hosts.linux.attend import NO_LOAD, ExtraLoad, LinuxOptions
 from hyperperiod.hosts.linux.build import build
 from hyperperiod.hosts.linux.machine import tool
-from hyperperiod.hosts.linux.run import Beside, Order, RunOptions, run_all
+from hyperperiod.hosts.linux.run import run_all
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import FailedError, MissingError, Overheads, System
 from hyperperiod.model.stolen import Stolen
@@ -86,18 +88,20 @@ def run_on_linux(
     horizon_ns: int,
     seed: int,
     folder: Path,
-    beside: Beside | None = None,
+    load: ExtraLoad = NO_LOAD,
     *,
     thefts: bool = False,
 ) -> list[OnLinux]:
     """Run systems on one machine; decisions are replayed by the runner, traces are checked here."""
     need_linux()
     paths = [folder / f"{number}.hpt" for number in range(len(systems))]
-    orders = []
+    requests = []
     for system, path in zip(systems, paths, strict=True):
         analysis = Analysis(system)
-        orders.append(Order(complete(analysis), horizon_ns, seed, path, guaranteed(analysis)))
-    results = run_all(orders, options=RunOptions(folder=folder, beside=beside, thefts=thefts))
+        requests.append(
+            RunRequest(complete(analysis), horizon_ns, seed, path, guaranteed(analysis))
+        )
+    results = run_all(requests, options=LinuxOptions(folder=folder, load=load, thefts=thefts))
     for path in paths:
         require_properties(path)
     return [

@@ -16,7 +16,7 @@ from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
 from hyperperiod.hosts.xen.measure import XenCosts, measure
-from hyperperiod.hosts.xen.plan import RunOptions
+from hyperperiod.hosts.xen.plan import XenOptions
 from hyperperiod.hosts.xen.run import BusyError
 from hyperperiod.model import MissingError, System
 from hyperperiod.trace.compare import Trace
@@ -73,7 +73,7 @@ def run_on_xen(
 
     Without `icount` its pcpus are threads of this host, which meet as they happen to.
     """
-    options = RunOptions(hypervisor=need_xen(flavour), folder=folder, icount=icount)
+    options = XenOptions(hypervisor=need_xen(flavour), folder=folder, icount=icount)
     path = folder / f"{system.name}.hpt"
     try:
         result = runs.run_on_xen(system, horizon_ns, seed, path, options=options)

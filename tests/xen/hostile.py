@@ -15,10 +15,10 @@ from pathlib import Path
 
 from tests.support.on_xen import need_xen
 
-from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_header, read_ring
+from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_header
 from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import executive
-from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, Running, boot
+from hyperperiod.hosts.xen.machine import MIB, Guest, RunningXen, XenMachine, boot
 from hyperperiod.model import Domain, FailedError, Interface, System, Task, parse_policy
 from hyperperiod.trace.format import Kind
 
@@ -119,21 +119,18 @@ def _run(flavour: str, arguments: str, hostile: str | None) -> Responses:
         common = [word for word in words if not word.startswith(("task=", "workload=", "domain="))]
         told.append([f"workload={hostile}", "domain=1", *common])
     guests = tuple(Guest(executive(), " ".join(each), GUEST_BYTES) for each in told)
-    machine = Machine(image, arguments, guests)
+    machine = XenMachine(image, arguments, guests)
     with (
         tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
         boot(machine, Path(folder) / "console") as running,
     ):
         _wait_for_end(running)
         running.stop()
-        rings = [
-            read_ring(running.read, place.memory + GUEST_RING_OFFSET, "a guest")
-            for place in running.places
-        ]
+        rings = running.guest_rings()
     return _responses(rings)
 
 
-def _wait_for_end(running: Running) -> None:
+def _wait_for_end(running: RunningXen) -> None:
     """Until the victim has come to the horizon."""
     until = time.monotonic() + PATIENCE_S
     address = running.places[0].memory + GUEST_RING_OFFSET

@@ -25,7 +25,7 @@ from hyperperiod import runs
 from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.hosts.result import RunResult
-from hyperperiod.hosts.xen.plan import RunOptions
+from hyperperiod.hosts.xen.plan import XenOptions
 from hyperperiod.hosts.xen.run import BusyError
 from hyperperiod.model import SourceKind, System, load_system
 from hyperperiod.model.policy import PRESETS
@@ -302,7 +302,7 @@ def on_several_pcpus(
 ) -> RunResult:
     """The result of a run whose items must all be where they belong, whenever they get there."""
     path = folder / "run.hpt"
-    options = RunOptions(hypervisor=need_xen(), folder=folder, icount=icount)
+    options = XenOptions(hypervisor=need_xen(), folder=folder, icount=icount)
     try:
         result = runs.run_on_xen(system, horizon_ns, SEED, path, options=options)
     except BusyError as error:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from tests.support.xen_images import guest, image
 
+from hyperperiod.hosts.recorded_run import CallTime
 from hyperperiod.hosts.result import RunResult
-from hyperperiod.hosts.xen.handlers import HANDLERS, Counter, Spent, functions
-from hyperperiod.hosts.xen.run import RunOptions
+from hyperperiod.hosts.xen.handlers import HANDLERS, Counter, functions
+from hyperperiod.hosts.xen.plan import XenOptions
 from hyperperiod.model import PRESETS, Domain, FailedError, Interface, System, Task
 from hyperperiod.runs import run_on_xen
 from hyperperiod.trace.format import Kind, read
@@ -34,11 +35,11 @@ SYSTEM = System(
 )
 
 
-def counted(system: System, folder: Path) -> tuple[RunResult, Mapping[str, Spent]]:
+def counted(system: System, folder: Path) -> tuple[RunResult, Mapping[str, CallTime]]:
     image("arm64")
     guest()
     counter = Counter(folder)
-    options = counter.options(RunOptions())
+    options = counter.options(XenOptions())
     result = run_on_xen(system, HORIZON_NS, trace_path=folder / "run.hpt", options=options)
     return result, counter.counted()
 
@@ -52,7 +53,7 @@ def test_all_runs_of_a_handler_are_counted(tmp_path: Path) -> None:
     assert abs(spent["schedule"].runs - pcpu.picks) <= 1
     releases = int((records["kind"] == Kind.RELEASE).sum())
     assert releases - len(SYSTEM.domains) <= spent["wake"].runs <= releases
-    assert spent["sleep"] == Spent(0, 0)
+    assert spent["sleep"] == CallTime(0, 0)
     assert set(spent) == set(HANDLERS)
     for name in ("schedule", "wake"):
         assert 100 < spent[name].ns / spent[name].runs < 3_000

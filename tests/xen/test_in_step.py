@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.on_xen import OnXen, run_on_xen
 
-from hyperperiod.hosts.xen.machine import Running
+from hyperperiod.hosts.xen.machine import RunningXen
 from hyperperiod.model import Domain, Interface, System, Task, parse_policy
 from hyperperiod.trace.format import Kind
 
@@ -43,14 +43,16 @@ def test_a_run_repeats_to_the_byte_however_often_one_looks(
     first = run_on_xen(crossing(pcpus), 60 * MS, 1, tmp_path / "first")
     moved = {(int(row["pcpu"]), int(row["vcpu"])) for row in runs_of(first)}
     assert len(moved) > pcpus + 1, "nobody ran on two pcpus"
-    wait_for = Running.wait_for
+    wait_for = RunningXen.wait_for
 
-    def look_all_the_time(running: Running, pattern: str, **more: Callable[[], object]) -> object:
+    def look_all_the_time(
+        running: RunningXen, pattern: str, **more: Callable[[], object]
+    ) -> object:
         for _ in range(200):
             running.read(running.places[0].memory, 64)
         return wait_for(running, pattern, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Running, "wait_for", look_all_the_time)
+    monkeypatch.setattr(RunningXen, "wait_for", look_all_the_time)
     assert same(first, run_on_xen(crossing(pcpus), 60 * MS, 1, tmp_path / "second"))
 
 

@@ -21,11 +21,12 @@ from tests.support.xen_images import guest, image
 
 from hyperperiod.cli import main
 from hyperperiod.hosts import rings
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.watched import LOOK_EVERY_S
 from hyperperiod.hosts.xen.images import executive, hypervisor, lockstep
-from hyperperiod.hosts.xen.machine import Guest, Machine, boot
-from hyperperiod.hosts.xen.plan import plan
-from hyperperiod.hosts.xen.run import BusyError, RunOptions
+from hyperperiod.hosts.xen.machine import Guest, XenMachine, boot
+from hyperperiod.hosts.xen.plan import XenOptions, plan
+from hyperperiod.hosts.xen.run import BusyError
 from hyperperiod.model import FailedError, MissingError, System, load_system
 from hyperperiod.runs import run_on_xen, simulate
 from hyperperiod.trace.format import is_interrupted, read
@@ -94,7 +95,7 @@ def test_a_run_is_the_same_every_time_whoever_looks(
             250 * MS,
             trace_path=folder.with_suffix(".hpt"),
             progress=seen.append,
-            options=RunOptions(folder=folder),
+            options=XenOptions(folder=folder),
         )
         assert seen == sorted(seen)
         found.add(
@@ -192,7 +193,7 @@ def two_pcpus() -> System:
 
 
 def test_several_pcpus_in_threads_are_real_and_marked(tmp_path: Path) -> None:
-    options = RunOptions(icount=False)
+    options = XenOptions(icount=False)
     try:
         result = run_on_xen(two_pcpus(), 200 * MS, trace_path=tmp_path / "run.hpt", options=options)
     except BusyError as error:
@@ -208,12 +209,12 @@ def test_several_pcpus_in_threads_are_real_and_marked(tmp_path: Path) -> None:
 def test_without_what_keeps_pcpus_in_step_they_are_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert plan(two_pcpus(), MS, 1, RunOptions()).icount
+    assert plan(RunRequest(two_pcpus(), MS), XenOptions()).icount
     for name in ("xen/arm64/xen", "guests/executive.bin"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
     monkeypatch.setenv("HYPERPERIOD_BUILD", str(tmp_path))
-    assert not plan(two_pcpus(), MS, 1, RunOptions()).icount
+    assert not plan(RunRequest(two_pcpus(), MS), XenOptions()).icount
     with pytest.raises(MissingError, match="hyperperiod xen build lockstep"):
         lockstep()
 
@@ -345,7 +346,7 @@ def test_a_guest_that_is_late_gets_more_time(
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_NS", 10 * MS)
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_PER_GUEST_NS", 1)
     system = load_system(str(SYSTEMS / "overload.toml"))
-    assert run_on_xen(system, 20 * MS, options=RunOptions(folder=tmp_path)).horizon_ns == 20 * MS
+    assert run_on_xen(system, 20 * MS, options=XenOptions(folder=tmp_path)).horizon_ns == 20 * MS
     assert "passed already" not in (tmp_path / "console.log").read_text()
     monkeypatch.setattr("hyperperiod.hosts.xen.plan.BOOT_NS", MS)
     with pytest.raises(FailedError, match="a guest was not ready at the epoch"):
@@ -354,7 +355,7 @@ def test_a_guest_that_is_late_gets_more_time(
 
 def test_a_machine_that_stands_still_is_ended(tmp_path: Path) -> None:
     """One that has nothing to do and nobody who would say that the horizon is reached."""
-    machine = Machine(hypervisor(), "", (Guest(executive(), "workload=no", 8 << 20),))
+    machine = XenMachine(hypervisor(), "", (Guest(executive(), "workload=no", 8 << 20),))
     with boot(machine, tmp_path / "console.log") as running:
         running.wait_for("Freed")
         with pytest.raises(FailedError, match="no sign of life for 2 s") as error:
@@ -363,7 +364,7 @@ def test_a_machine_that_stands_still_is_ended(tmp_path: Path) -> None:
 
 
 def test_memory_of_a_stopped_machine_does_not_change(tmp_path: Path) -> None:
-    machine = Machine(
+    machine = XenMachine(
         hypervisor(),
         "guest_loglvl=all sched=hyperperiod hyperperiod=ring=64k,d1=10ms:5ms",
         (Guest(executive(), "workload=spin domain=0 memory=8388608", 8 << 20),),

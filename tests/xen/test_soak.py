@@ -25,7 +25,7 @@ from hyperperiod.hosts.rings import (
 )
 from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import executive
-from hyperperiod.hosts.xen.machine import Guest, Machine, Running, boot
+from hyperperiod.hosts.xen.machine import Guest, RunningXen, XenMachine, boot
 from hyperperiod.model import Change, Domain, Interface, Scope, Swap, System, Task, parse_policy
 
 SOAK_S = int(os.environ.get("HYPERPERIOD_SOAK_S", "3600"))
@@ -95,7 +95,7 @@ def _tasks(draw: random.Random) -> tuple[Task, ...]:
     )
 
 
-def soak_machine(scope: str, horizon_ns: int) -> Machine:
+def soak_machine(scope: str, horizon_ns: int) -> XenMachine:
     """The machine; guests beyond the first few are hostile, each in its own way."""
     system = soak_system(scope, horizon_ns)
     guests = []
@@ -115,7 +115,7 @@ def soak_machine(scope: str, horizon_ns: int) -> Machine:
         guests.append(Guest(executive(), " ".join(words), GUEST_BYTES))
     arguments = xen_arguments(system, epoch_ns=EPOCH_NS, horizon_ns=horizon_ns)
     image = need_xen("arm64-debug")
-    return Machine(image, f"{arguments} guest_loglvl=none", tuple(guests), PCPUS, icount=False)
+    return XenMachine(image, f"{arguments} guest_loglvl=none", tuple(guests), PCPUS, icount=False)
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_soak(scope: str, tmp_path: Path) -> None:
         assert done > 10, number
 
 
-def _headers(running: Running) -> list[RingHeader]:
+def _headers(running: RunningXen) -> list[RingHeader]:
     found = []
     for place in running.places:
         header = read_header(running.read, place.memory + GUEST_RING_OFFSET)

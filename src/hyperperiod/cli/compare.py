@@ -39,7 +39,7 @@ from hyperperiod.whole_file import require_different, whole_file
 
 if TYPE_CHECKING:
     from hyperperiod.for_host import ForHost
-    from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
+    from hyperperiod.hosts.linux.attend import LinuxOptions
 
 
 @click.command()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from hyperperiod.for_host import ForHost, HostCostOptions
     from hyperperiod.hosts.guard import Guard
-    from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
+    from hyperperiod.hosts.linux.attend import LinuxOptions
     from hyperperiod.hosts.result import CountedResult, RunResult
 
 
@@ -151,8 +151,8 @@ def on_linux(
             if is_given:
                 raise click.UsageError(f"found {option} without Linux; allowed: for runs on linux")
         return None
+    from hyperperiod.hosts.linux.attend import LinuxOptions
     from hyperperiod.hosts.linux.here import lacks, require
-    from hyperperiod.hosts.linux.run import RunOptions
 
     lacking = lacks()
     here = place == "here" or (place is None and lacking is None)
@@ -163,7 +163,7 @@ def on_linux(
         raise click.UsageError("found --cpus of a machine in QEMU; allowed: with --in here")
     elif place is None:
         click.echo(f"{lacking}: on Debian's, in QEMU (--in vm)", err=True)
-    return RunOptions(here=here, cpus=None if cpus is None else tuple(cpus), thefts=thefts)
+    return LinuxOptions(here=here, cpus=None if cpus is None else tuple(cpus), thefts=thefts)
 
 
 def run_on(
@@ -268,9 +268,9 @@ def _run_on_machine(
 def _runner(host: str, folder: Path, linux: LinuxOptions | None) -> Callable[..., RunResult]:
     """Returns the function that runs a system on a host, with its console's log in `folder`."""
     if host == "xen":
-        from hyperperiod.hosts.xen.plan import RunOptions
+        from hyperperiod.hosts.xen.plan import XenOptions
 
-        return partial(runs.run_on_xen, options=RunOptions(folder=folder))
+        return partial(runs.run_on_xen, options=XenOptions(folder=folder))
     assert linux is not None, "on_linux was asked"
     return partial(runs.run_on_linux, options=replace(linux, folder=folder))
 

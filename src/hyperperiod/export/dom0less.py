@@ -26,7 +26,7 @@ from hyperperiod.hosts.xen.images import hypervisor
 from hyperperiod.hosts.xen.machine import (
     MODULES_BASE,
     Layout,
-    Machine,
+    XenMachine,
     domain_nodes,
     lay_out,
 )
@@ -130,7 +130,7 @@ def _refuse_board(board: Board) -> None:
         raise InputError("", None, "--console", repr(board.console), "one line without quotes")
 
 
-def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machine:
+def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> XenMachine:
     assert board.epoch_ns is not None, "the default was put in"
     ring_bytes = hypervisor_ring_bytes(system, horizon_ns)
     arguments = command_line.xen_arguments(
@@ -150,7 +150,7 @@ def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> Machin
             counter_hz=board.counter_hz,
         )
         guests.append(guest_of(system, number, words, memory_bytes))
-    return Machine(
+    return XenMachine(
         hypervisor(),
         f"guest_loglvl=all {arguments}",
         tuple(guests),
@@ -166,7 +166,7 @@ def _head(what: str) -> str:
     )
 
 
-def _guest_list(system: System, machine: Machine, layout: Layout) -> str:
+def _guest_list(system: System, machine: XenMachine, layout: Layout) -> str:
     """Every domain with its memory, what it shares, its images and its arguments."""
     lines = []
     for number, (domain, guest, place) in enumerate(
@@ -214,7 +214,7 @@ qemu-system-aarch64 $board -accel tcg{icount} \\
 
 
 def _readme(
-    system: System, board: Board, machine: Machine, placed: list[LoadedFile], layout: Layout
+    system: System, board: Board, machine: XenMachine, placed: list[LoadedFile], layout: Layout
 ) -> str:
     assert board.epoch_ns is not None, "the default was put in"
     rows = "\n".join(f"| `{one.name}` | `{one.address:#x}` | {one.size} |" for one in placed)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -11,9 +12,15 @@ from hyperperiod.model import Overheads, Stolen, format_time
 from hyperperiod.model.part import Part, key
 
 TICK_PERIOD_NS: Final = 4_000_000
-"""The time between two ticks of the kernel of the Linux host."""
+"""The time between two ticks of Debian's kernel (CONFIG_HZ=250), as host and in guests."""
 MACHINES: Final = {"xen": XEN, "linux": LINUX_KERNEL}
 """The section of `measured.toml` that is about each host that takes something."""
+
+
+def longest_ns(section: str, *names: str) -> int:
+    """Returns the longest of some times that `measured.toml` has, rounded up to 100 ns."""
+    numbers = read()[section].numbers
+    return 100 * math.ceil(max(numbers[name].value for name in names) / 100)
 
 
 class HostCosts(Part):

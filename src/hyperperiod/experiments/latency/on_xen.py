@@ -27,8 +27,8 @@ from hyperperiod.experiments.latency.simulated import UNDER_TEST, begin_of, syst
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_ring
 from hyperperiod.hosts.xen.command_line import COUNTER_HZ, guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import executive, hypervisor
-from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
-from hyperperiod.hosts.xen.run import HORIZON_REACHED, require_no_complaint
+from hyperperiod.hosts.xen.machine import HORIZON_REACHED, MIB, Guest, XenMachine, boot
+from hyperperiod.hosts.xen.run import COMPLAINTS
 from hyperperiod.model import Policy, System
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.trace.format import Call, Records
@@ -97,7 +97,7 @@ def _run(
         for number in range(len(system.domains))
     )
     arguments = xen_arguments(system, epoch_ns=EPOCH_NS, horizon_ns=horizon_ns, ring_bytes=0)
-    machine = Machine(hypervisor(), f"guest_loglvl=all {arguments}", guests)
+    machine = XenMachine(hypervisor(), f"guest_loglvl=all {arguments}", guests)
     with (
         tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
         boot(machine, Path(folder) / "console") as running,
@@ -105,7 +105,7 @@ def _run(
         place = running.places[0].memory + GUEST_RING_OFFSET
         running.wait_for(HORIZON_REACHED, look=lambda: running.read(place, 64))
         running.stop()
-        require_no_complaint(running.console())
+        COMPLAINTS.require_none(running.console())
         return read_ring(running.read, place, UNDER_TEST)
 
 

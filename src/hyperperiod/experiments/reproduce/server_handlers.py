@@ -29,10 +29,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from hyperperiod.experiments.reproduce.server_events import Events, refill_runs
-from hyperperiod.hosts.linux.run import Order, run_all, run_counted
-from hyperperiod.hosts.linux.run import RunOptions as LinuxOptions
+from hyperperiod.hosts.linux.attend import LinuxOptions
+from hyperperiod.hosts.linux.run import run_all, run_counted
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.xen.handlers import Counter
-from hyperperiod.hosts.xen.run import RunOptions as XenOptions
+from hyperperiod.hosts.xen.plan import XenOptions
 from hyperperiod.model import PRESETS, Domain, System
 from hyperperiod.runs import run_on_xen
 
@@ -94,8 +95,8 @@ def _on_linux(
     systems: Sequence[System], horizon_ns: int, seed: int
 ) -> Iterator[tuple[RunResult, Mapping[str, Took]]]:
     """All on one machine, one after the other."""
-    orders = [Order(system, horizon_ns, seed) for system in systems]
-    yield from run_counted(orders, options=LinuxOptions(counts=True))
+    requests = [RunRequest(system, horizon_ns, seed) for system in systems]
+    yield from run_counted(requests, options=LinuxOptions(counts=True))
 
 
 def _on_xen(
@@ -118,7 +119,10 @@ def traced(host: Host, system: System, horizon_ns: int, seed: int, folder: Path)
     paths = [folder / f"{number}.hpt" for number in range(len(parts))]
     if host == "linux":
         run_all(
-            [Order(core, horizon_ns, seed, path) for core, path in zip(parts, paths, strict=True)]
+            [
+                RunRequest(core, horizon_ns, seed, path)
+                for core, path in zip(parts, paths, strict=True)
+            ]
         )
         return paths
     for core, path in zip(parts, paths, strict=True):

@@ -54,10 +54,10 @@ class ServiceBench:
         self, _run: DatabaseLoad, clients: int, seeds: Sequence[int], progress: Progress
     ) -> dict[str, list[Session]]:
         """The sessions of so many clients under each policy, one for each seed."""
-        from hyperperiod.hosts.linux.attend import RunOptions
-        from hyperperiod.hosts.linux.run import Order
-        from hyperperiod.hosts.linux.services_run import SessionOrder, run_sessions
+        from hyperperiod.hosts.linux.attend import LinuxOptions
+        from hyperperiod.hosts.linux.services_run import SessionRequest, run_sessions
         from hyperperiod.hosts.linux.services_script import Clients
+        from hyperperiod.hosts.recorded_run import RunRequest
 
         loop = Clients(clients, self.setting.think_ns)
         end_ns = self.setting.ramp_ns + self.horizon_ns
@@ -66,18 +66,19 @@ class ServiceBench:
             for number, seed in enumerate(seeds)
             for policy in (POLICIES if number % 2 == 0 else reversed(POLICIES))
         ]
-        orders = [
-            SessionOrder(
-                Order(self.system(policy), end_ns, seed, self._trace(clients, policy, seed)), loop
+        requests = [
+            SessionRequest(
+                RunRequest(self.system(policy), end_ns, seed, self._trace(clients, policy, seed)),
+                loop,
             )
             for policy, seed in wanted
         ]
         folder = None if self.folder is None else self.folder / str(clients)
-        ran = run_sessions(orders, lambda over: progress(over // 2), RunOptions(folder=folder))
+        ran = run_sessions(requests, lambda over: progress(over // 2), LinuxOptions(folder=folder))
         progress(len(seeds))
         found: dict[str, list[Session]] = {policy: [] for policy in POLICIES}
-        for (policy, _), order, one in zip(wanted, orders, ran, strict=True):
-            found[policy].append(self.session(order.order.system, one))
+        for (policy, _), order, one in zip(wanted, requests, ran, strict=True):
+            found[policy].append(self.session(order.run.system, one))
         return found
 
     def _trace(self, clients: int, policy: str, seed: int) -> Path | None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Attends runs on Linux until they are over, and takes what they left: of a machine that is booted,
-or on the kernel of this one (`here`).
+"""Waits for runs on Linux until they are done, and takes what they left: of a machine that is
+booted, or on the kernel of this one (`here`).
 
 Where getting ready took longer than thought, it is tried again with more time.
 """
@@ -15,53 +15,54 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from hyperperiod.hosts.linux import script
-from hyperperiod.hosts.linux.here import Here
-from hyperperiod.hosts.linux.machine import Machine, Running, boot
+from hyperperiod.hosts.linux.here import LocalRun
+from hyperperiod.hosts.linux.machine import RunningLinux
 from hyperperiod.hosts.qemu import console_log
+from hyperperiod.hosts.recorded_run import Complaints, RunOptions, until_ready
 from hyperperiod.hosts.watched import PATIENCE_S
 from hyperperiod.model import FailedError
 
-COMPLAINT: Final = re.compile(
-    rf"^({script.COMPLAINT}|tasks: |events: |supervise: |clients: ).*", re.MULTILINE
+COMPLAINTS: Final = Complaints(
+    re.compile(rf"^({script.COMPLAINT}|tasks: |events: |supervise: |clients: ).*", re.MULTILINE),
+    "the machine",
+    "Linux",
 )
+"""What the script and processes say when something is wrong."""
 START_S: Final = (2, 8, 30)
 """How long (s) from when the programs are loaded to the epoch, one try after the other: all threads
 must be there. A machine that counts leaps over what is left of it."""
 
 
-class LateError(FailedError):
-    """The epoch had passed before all was ready."""
-
-
-class Beside(NamedTuple):
+class ExtraLoad(NamedTuple):
     """What else runs on a machine: lines of its script, and programs for its folder /bin."""
 
     lines: str = ""
     programs: Mapping[str, bytes] = {}
 
 
+NO_LOAD: Final = ExtraLoad()
+
+
 @dataclass(frozen=True)
-class RunOptions:
-    """How to run, other than the system says: `folder` keeps the console's log.
+class LinuxOptions(RunOptions):
+    """How to run on Linux.
 
     `here`: on the kernel of this machine, whose `cpus` are the pcpus; None: the first ones.
     `counts`: the kernel counts how often the scheduler's programs run, and for how long.
-    `beside`: what else runs on a machine that is booted.
+    `load`: what else runs on a machine that is booted.
     `thefts`: threads of real time take from servers what the `[[stolen]]` tables of a system say,
     beside what the machine itself takes, which such tables bound otherwise.
     """
 
-    folder: Path | None = None
+    patience_s: float = 4 * PATIENCE_S
     here: bool = False
     cpus: tuple[int, ...] | None = None
-    icount: bool | None = None
     counts: bool = False
-    patience_s: float = 4 * PATIENCE_S
-    beside: Beside | None = None
+    load: ExtraLoad = NO_LOAD
     thefts: bool = False
 
 
-class Left(NamedTuple):
+class RunFiles(NamedTuple):
     """What runs have left, and whether Ctrl-C ended them."""
 
     files: Mapping[str, bytes]
@@ -77,46 +78,32 @@ class Left(NamedTuple):
         }
 
 
-def perform(
-    machine: Callable[[int], Machine],
+def run_until_done(
+    begin: Callable[[int, Path], AbstractContextManager[RunningLinux | LocalRun]],
     watch: Callable[[str, int], None],
-    options: RunOptions,
+    options: LinuxOptions,
     *,
     alone: bool,
-) -> Left:
-    """Boots the machine whose epochs are so many seconds after its runs begin, until it is off.
+) -> RunFiles:
+    """Returns what runs left that `begin` begins, whose epochs are so many seconds after that.
 
-    `watch` is called now and then with what the console shows and for how long (s) it has been on.
-    `alone`: there is one run, which Ctrl-C ends early; it breaks several off (KeyboardInterrupt),
-    for no part of them is what was asked for.
+    It is given those seconds and the file of the console's log. `watch` is called now and then with
+    what the console shows and for how long (s) the machine has been on. `alone`: there is one run,
+    which Ctrl-C ends early; it breaks several off (KeyboardInterrupt), for no part of them is what
+    was asked for.
     """
-    return attended(
-        lambda start_s, console: boot(machine(start_s), console), watch, options, alone=alone
-    )
+
+    def attempt(start_s: int) -> RunFiles:
+        with console_log(options.folder) as console, begin(start_s, console) as running:
+            interrupted = _wait(running, watch, options.patience_s, alone=alone)
+            COMPLAINTS.require_none(running.console())
+            return RunFiles(running.files(), interrupted)
+
+    return until_ready(START_S, attempt)
 
 
-def attended(
-    begin: Callable[[int, Path], AbstractContextManager[Running | Here]],
-    watch: Callable[[str, int], None],
-    options: RunOptions,
-    *,
-    alone: bool,
-) -> Left:
-    """The same for whatever begins runs, given those seconds and the file of the console's log."""
-    for start_s in START_S:
-        try:
-            with console_log(options.folder) as console, begin(start_s, console) as running:
-                interrupted = _attend(running, watch, options.patience_s, alone=alone)
-                require_no_complaint(running.console())
-                return Left(running.files(), interrupted)
-        except LateError:
-            if start_s == START_S[-1]:
-                raise
-    raise AssertionError("the last try returns or raises")
-
-
-def _attend(
-    running: Running | Here,
+def _wait(
+    running: RunningLinux | LocalRun,
     watch: Callable[[str, int], None],
     patience_s: float,
     *,
@@ -125,7 +112,7 @@ def _attend(
     """Lets the runs come to their end, or the only one to Ctrl-C; whether it was the latter."""
 
     def look() -> int:
-        require_no_complaint(running.console())
+        COMPLAINTS.require_none(running.console())
         now_s = running.since_start_s()
         watch(running.console(), now_s)
         return now_s
@@ -133,7 +120,7 @@ def _attend(
     try:
         running.wait_for(script.DONE, patience_s=patience_s, look=look)
     except FailedError:
-        require_no_complaint(running.console())
+        COMPLAINTS.require_none(running.console())
         raise
     except KeyboardInterrupt:
         if not alone or script.BEGUN not in running.console():
@@ -142,12 +129,3 @@ def _attend(
         return True
     running.wait_for_end()
     return False
-
-
-def require_no_complaint(console: str) -> None:
-    """FailedError if the script or a process has said that something is wrong."""
-    complaints = [match[0] for match in COMPLAINT.finditer(console[: console.rfind("\n") + 1])]
-    if any(script.LATE in complaint for complaint in complaints):
-        raise LateError("the machine was not ready at the epoch", "\n".join(complaints))
-    if complaints:
-        raise FailedError("Linux does not run this system", "\n".join(complaints))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A run on the kernel of this machine, where that has sched_ext.
 
-    with begin(order, console) as running:
+    with begin(built, files, text, console) as running:
         running.wait_for("done")
         files = running.files()
 
@@ -93,7 +93,7 @@ def require_cpus(cpus: Sequence[int], pcpus: int) -> None:
         raise InputError("", None, "--cpus", found, f"cpus of this machine: {there}; or --in vm")
 
 
-class Here(Watched):
+class LocalRun(Watched):
     """A script that runs, until its block ends."""
 
     def __init__(self, process: subprocess.Popen[bytes], folder: Path, console: Path) -> None:
@@ -144,7 +144,7 @@ def begin(
     files: Mapping[str, bytes | None],
     text: Callable[[script.Place], str],
     console: Path,
-) -> Iterator[Here]:
+) -> Iterator[LocalRun]:
     """A script, of its text in a place, that runs; `files` are what it finds in its folder."""
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
         folder = Path(name)
@@ -168,7 +168,7 @@ def begin(
                 stderr=said,
                 start_new_session=True,
             )
-        running = Here(process, folder, console)
+        running = LocalRun(process, folder, console)
         try:
             yield running
         finally:

@@ -45,7 +45,7 @@ RESULTS, ORDERS = "results", "orders"
 
 
 @dataclass(frozen=True)
-class Machine:
+class LinuxMachine:
     """What is to be booted; `files` are added to the initial file system."""
 
     images: Images
@@ -60,7 +60,7 @@ class Machine:
     then goes on as ours does. A device that is served by another process has to be waited for."""
 
 
-class Running(Emulator):
+class RunningLinux(Emulator):
     """A machine that runs, until its block ends."""
 
     def __init__(self, process: subprocess.Popen[bytes], folder: Path, console: Path) -> None:
@@ -110,7 +110,7 @@ def tool() -> Path:
 
 
 @contextlib.contextmanager
-def boot(machine: Machine, console: Path) -> Iterator[Running]:
+def boot(machine: LinuxMachine, console: Path) -> Iterator[RunningLinux]:
     """A machine that boots and runs; `console` becomes the log of its serial port."""
     qemu = tool()
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
@@ -120,7 +120,7 @@ def boot(machine: Machine, console: Path) -> Iterator[Running]:
         initial.write_bytes(b"".join([*parts, archive(machine.files)]))
         console.unlink(missing_ok=True)
         with started(_command(machine, qemu, initial, folder, console), folder) as process:
-            running = Running(process, folder, console)
+            running = RunningLinux(process, folder, console)
             try:
                 running.go_on()
                 yield running
@@ -128,7 +128,9 @@ def boot(machine: Machine, console: Path) -> Iterator[Running]:
                 running.end()
 
 
-def _command(machine: Machine, qemu: Path, initial: Path, folder: Path, console: Path) -> list[str]:
+def _command(
+    machine: LinuxMachine, qemu: Path, initial: Path, folder: Path, console: Path
+) -> list[str]:
     # It stands until its ports are connected (-S): a line that is there from the first instruction.
     command = [str(qemu), "-S", "-nodefaults", "-display", "none", "-no-reboot", "-seed", "1"]
     command += ["-smp", str(machine.cpus), "-m", f"{machine.memory_mib}M"]

@@ -21,9 +21,11 @@ from typing import Final, NamedTuple
 
 from hyperperiod.hosts.costs import kernel_costs
 from hyperperiod.hosts.gaps import TASKS, gaps
+from hyperperiod.hosts.linux.attend import ExtraLoad, LinuxOptions
 from hyperperiod.hosts.linux.machine import QEMU
-from hyperperiod.hosts.linux.run import Beside, Order, Recorded, RunOptions, domain_rings, record
+from hyperperiod.hosts.linux.run import record
 from hyperperiod.hosts.linux.thefts import Theft, bound, thefts_in
+from hyperperiod.hosts.recorded_run import RunRecording, RunRequest
 from hyperperiod.measured import LINUX_KERNEL, Number, Section, command, version
 from hyperperiod.model import (
     Domain,
@@ -38,7 +40,7 @@ from hyperperiod.model import (
 HORIZON_NS: Final = 8_000_000_000
 PERIOD_NS: Final = 10_000_000
 BUDGET_NS: Final = 9_000_000
-STORM: Final = Beside("while :; do busybox true; done &\n")
+STORM: Final = ExtraLoad("while :; do busybox true; done &\n")
 """Processes that come and go, one at a time."""
 GAPS: Final = ("wake", "job", "preempt", "tick")
 
@@ -61,9 +63,9 @@ def measure() -> KernelCosts:
     Raises MissingError when a tool or an image is not there, FailedError when the machine does not
     do what it should.
     """
-    recorded = observe(STORM, HORIZON_NS)
-    thefts = thefts_in(recorded.kernel[0])
-    (jobs,) = domain_rings(_system(), recorded)
+    recording = observe(STORM, HORIZON_NS)
+    thefts = thefts_in(recording.decisions[0])
+    (jobs,) = recording.guests
     longest: dict[str, int] = defaultdict(int)
     for name, span_ns in gaps(jobs.since_epoch(), _taken(thefts)):
         longest[name] = max(span_ns, longest[name])
@@ -79,15 +81,15 @@ def measure() -> KernelCosts:
     return KernelCosts(stolen, Section(command(LINUX_KERNEL), on, numbers))
 
 
-def observe(beside: Beside, horizon_ns: int) -> Recorded:
+def observe(load: ExtraLoad, horizon_ns: int) -> RunRecording:
     """What a machine records on which this runs beside the two tasks.
 
     The policy is a global one: there thefts are told whether they meet a server or not.
     """
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
-        options = RunOptions(folder=Path(folder), beside=beside)
-        (recorded,) = record([Order(_system(), horizon_ns)], options)
-    return recorded
+        options = LinuxOptions(folder=Path(folder), load=load)
+        (recording,) = record([RunRequest(_system(), horizon_ns)], options)
+    return recording
 
 
 def _system() -> System:

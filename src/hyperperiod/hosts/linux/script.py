@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from hyperperiod.hosts.linux import commands, live
 from hyperperiod.hosts.linux.outside import COUNTING, Outsider, name_of
+from hyperperiod.hosts.recorded_run import LATE
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.hosts.xen.command_line import ICOUNT_RATE, guest_words
 from hyperperiod.hosts.xen.plan import guest_ring_bytes
@@ -175,7 +176,6 @@ tar c -C /left . >/dev/vport0p1
 echo "$DONE"
 over
 """
-LATE = "the epoch has passed already"
 
 
 def init(runs: Sequence[str], *, cpus: int, start_s: int, prepare: str = "") -> str:

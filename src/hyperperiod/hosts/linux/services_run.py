@@ -14,18 +14,21 @@ as instructions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hyperperiod.hosts.linux import script, services_script
-from hyperperiod.hosts.linux.attend import RunOptions, perform
-from hyperperiod.hosts.linux.machine import Machine
-from hyperperiod.hosts.linux.run import Order, read_recorded, refuse_order, result_of
+from hyperperiod.hosts.linux.attend import LinuxOptions, run_until_done
+from hyperperiod.hosts.linux.machine import LinuxMachine, RunningLinux, boot
+from hyperperiod.hosts.linux.run import read_recorded, refuse_request, result_of
 from hyperperiod.hosts.linux.services import services_images
 from hyperperiod.hosts.linux.services_script import SERVICES, Clients
 from hyperperiod.hosts.merge import Jobs
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import InputError
 from hyperperiod.trace.format import RECORD, Records
@@ -34,10 +37,10 @@ MEMORY_MIB: Final = 2048
 PAGE: Final = np.dtype([("asked_ns", "<u8"), ("there_ns", "<u8")])
 
 
-class SessionOrder(NamedTuple):
+class SessionRequest(NamedTuple):
     """A session that is wanted: the servers, from 0 to the horizon, and the clients."""
 
-    order: Order
+    run: RunRequest
     clients: Clients
 
 
@@ -50,9 +53,9 @@ class ServiceSession(NamedTuple):
 
 
 def run_sessions(
-    orders: Sequence[SessionOrder],
+    requests: Sequence[SessionRequest],
     progress: Callable[[int], None] | None = None,
-    options: RunOptions | None = None,
+    options: LinuxOptions | None = None,
 ) -> list[ServiceSession]:
     """Sessions one after the other on one machine, which takes time to boot.
 
@@ -61,50 +64,49 @@ def run_sessions(
     does not run, a page does not come, or decisions are not those of the core. KeyboardInterrupt
     if Ctrl-C broke them off.
     """
-    for one in orders:
-        _refuse(one.order)
+    for one in requests:
+        _refuse(one.run)
     images = services_images()
-    systems = [one.order.system for one in orders]
+    systems = [one.run.system for one in requests]
     runs = [
-        services_script.run(
-            one.order.system, number, one.clients, one.order.horizon_ns, one.order.seed
-        )
-        for number, one in enumerate(orders)
+        services_script.run(one.run.system, number, one.clients, one.run.horizon_ns, one.run.seed)
+        for number, one in enumerate(requests)
     ]
 
-    def machine(start_s: int) -> Machine:
+    def begin(start_s: int, console: Path) -> AbstractContextManager[RunningLinux]:
         prepare = services_script.prepare()
         cpus = script.cpus_of(systems)
         text = script.init(runs, cpus=cpus, start_s=start_s, prepare=prepare)
-        return Machine(images, {"init": text.encode()}, memory_mib=MEMORY_MIB)
+        files = {"init": text.encode()}
+        return boot(LinuxMachine(images, files, memory_mib=MEMORY_MIB), console)
 
     def watch(console: str, _now_s: int) -> None:
         if progress is not None:
             progress(max(0, console.count(script.BEGUN) - 1))
 
     # A session without its end is no session, even if it is the only one.
-    left = perform(machine, watch, options or RunOptions(), alone=False)
+    left = run_until_done(begin, watch, options or LinuxOptions(), alone=False)
     sessions = []
-    for number, one in enumerate(orders):
-        recorded = read_recorded(one.order, left, number, icount=True)
-        result, records = result_of(one.order, recorded, _no_jobs())
-        pages = np.frombuffer(recorded.files["requests"], PAGE)
+    for number, one in enumerate(requests):
+        recording = read_recorded(one.run, left, number, icount=True, services=True)
+        result, records = result_of(one.run, recording, _no_jobs())
+        pages = np.frombuffer(recording.files["requests"], PAGE)
         sessions.append(ServiceSession(result, records, pages))
     return sessions
 
 
-def _refuse(order: Order) -> None:
-    refuse_order(order)
-    names = tuple(domain.name for domain in order.system.domains)
-    if sorted(names) != sorted(SERVICES) or any(one.vcpus > 1 for one in order.system.domains):
+def _refuse(request: RunRequest) -> None:
+    refuse_request(request)
+    names = tuple(domain.name for domain in request.system.domains)
+    if sorted(names) != sorted(SERVICES) or any(one.vcpus > 1 for one in request.system.domains):
         allowed = f"{', '.join(SERVICES)}, with a vcpu each"
-        raise InputError(order.system.name, None, "domain", ", ".join(names), allowed)
-    if order.system.pcpus > 1:
-        raise InputError(order.system.name, None, "pcpus", str(order.system.pcpus), "1")
+        raise InputError(request.system.name, None, "domain", ", ".join(names), allowed)
+    if request.system.pcpus > 1:
+        raise InputError(request.system.name, None, "pcpus", str(request.system.pcpus), "1")
     for key in ("swaps", "changes", "stolen"):
-        found = len(getattr(order.system, key))
+        found = len(getattr(request.system, key))
         if found:
-            raise InputError(order.system.name, None, key, str(found), "none with services")
+            raise InputError(request.system.name, None, key, str(found), "none with services")
 
 
 def _no_jobs() -> Jobs:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from hyperperiod.hosts.qemu import quoted
+from hyperperiod.hosts.recorded_run import CallTime
 from hyperperiod.hosts.xen.images import READELF, current_hypervisor, handlers, tool
-from hyperperiod.hosts.xen.plan import RunOptions
+from hyperperiod.hosts.xen.plan import XenOptions
 from hyperperiod.model import FailedError
 
 HANDLERS: Final = ("schedule", "wake", "sleep", "context_saved")
@@ -24,13 +25,6 @@ HANDLERS: Final = ("schedule", "wake", "sleep", "context_saved")
 FILES: Final = frozenset({"scheduler.c", "units.c", "lifetime.c", "toolstack.c", "options.c"})
 BEGIN, END = "start_phase", "reach_horizon"
 """Functions in which the core's time begins, and in which the run ends."""
-
-
-class Spent(NamedTuple):
-    """How often a handler ran, and what it took in all."""
-
-    runs: int
-    ns: int
 
 
 class Function(NamedTuple):
@@ -62,17 +56,17 @@ class Counter:
         ]
         self._plugin = ("-plugin", ",".join(words))
 
-    def options(self, options: RunOptions) -> RunOptions:
+    def options(self, options: XenOptions) -> XenOptions:
         """The options of a run that is counted."""
         return replace(options, qemu_arguments=(*options.qemu_arguments, *self._plugin))
 
-    def counted(self) -> Mapping[str, Spent]:
+    def counted(self) -> Mapping[str, CallTime]:
         """What each handler took in the run that has ended; FailedError if it was not counted."""
         if not self._out.exists():
             raise FailedError("the instructions of the run were not counted")
         lines = self._out.read_text().splitlines()
         pairs = (map(int, line.split()) for line in lines)
-        return {name: Spent(*pair) for name, pair in zip(HANDLERS, pairs, strict=True)}
+        return {name: CallTime(*pair) for name, pair in zip(HANDLERS, pairs, strict=True)}
 
 
 def functions(symbols: Path) -> Iterator[Function]:

@@ -2,7 +2,7 @@
 """A machine in QEMU that boots Xen and its guests, and what can be read from it.
 
     with boot(machine, console) as running:
-        running.wait_for("horizon reached")
+        running.wait_for(HORIZON_REACHED)
         running.stop()
         header = running.read(running.places[0].memory, 64)
 
@@ -27,8 +27,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.hosts.qemu import Emulator, console_arguments, quoted, started
-from hyperperiod.hosts.rings import GUEST_RING_OFFSET
+from hyperperiod.hosts.qemu import Emulator, console_arguments, console_log, quoted, started
+from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, announced, read_ring
 from hyperperiod.hosts.xen.channels import Channel
 from hyperperiod.hosts.xen.devicetree import (
     ChannelEnd,
@@ -53,6 +53,7 @@ QUANTUM_NS = 2_000
 
 BASE_ARGUMENTS = "console=dtuart dtuart=/pl011@9000000 bootscrub=0 noreboot timer_slop=0"
 """The console; no reboot after a panic; and timers that are not put off to go together."""
+HORIZON_REACHED = r"hyperperiod: horizon reached"
 PANIC = r"Panic on CPU \d+:?"
 
 
@@ -74,7 +75,7 @@ class Guest:
 
 
 @dataclass(frozen=True)
-class Machine:
+class XenMachine:
     """What is to be booted. Xen's arguments are those beside BASE_ARGUMENTS."""
 
     hypervisor: Path
@@ -108,7 +109,7 @@ class Layout:
     channels: tuple[int, ...] = ()
 
 
-class Running(Emulator):
+class RunningXen(Emulator):
     """A machine that runs Xen, until its block ends; `places` are where its guests are."""
 
     def __init__(
@@ -117,9 +118,21 @@ class Running(Emulator):
         self.places = layout.places
         super().__init__(process, folder, console, kernel="Xen", panic=PANIC)
 
+    def own_rings(self) -> list[Ring]:
+        """The hypervisor's rings, one for each lock domain, in the order of pcpus."""
+        addresses = announced(self.console())
+        return [read_ring(self.read, addresses[at], f"pcpu {at}") for at in sorted(addresses)]
+
+    def guest_rings(self) -> list[Ring]:
+        """The ring of each guest."""
+        return [
+            read_ring(self.read, place.ring, f"the guest of domain {number}")
+            for number, place in enumerate(self.places)
+        ]
+
 
 @contextlib.contextmanager
-def boot(machine: Machine, console: Path) -> Iterator[Running]:
+def boot(machine: XenMachine, console: Path) -> Iterator[RunningXen]:
     """A machine that boots and runs; `console` becomes the log of its serial port."""
     qemu, dtc = tool(QEMU), tool(DTC)
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
@@ -129,14 +142,30 @@ def boot(machine: Machine, console: Path) -> Iterator[Running]:
         console.unlink(missing_ok=True)
         command = _command(machine, layout, folder, qemu, tree, console)
         with started(command, folder) as process:
-            running = Running(process, folder, console, layout)
+            running = RunningXen(process, folder, console, layout)
             try:
                 yield running
             finally:
                 running.end()
 
 
-def lay_out(machine: Machine, folder: Path, base: int = MODULES_BASE) -> Layout:
+def rings_at_horizon(machine: XenMachine) -> tuple[list[Ring], list[Ring]]:
+    """Boots a machine, lets it run to the horizon and returns the hypervisor's rings and guests'.
+
+    Raises FailedError when the machine does not come to its end, or the hypervisor's rings were too
+    small for it.
+    """
+    with console_log(None) as console, boot(machine, console) as running:
+        running.wait_for(HORIZON_REACHED)
+        running.stop()
+        own, guests = running.own_rings(), running.guest_rings()
+    lost = sum(ring.lost for ring in own)
+    if lost or not own:
+        raise FailedError(f"the hypervisor's rings were too small by {lost} records")
+    return own, guests
+
+
+def lay_out(machine: XenMachine, folder: Path, base: int = MODULES_BASE) -> Layout:
     """Give every image and every guest its place, from `base` on.
 
     Ramdisks of bytes are put into `folder`.
@@ -172,7 +201,7 @@ def lay_out(machine: Machine, folder: Path, base: int = MODULES_BASE) -> Layout:
     return Layout(tuple(places), loaded_at, ram_bytes, tuple(channels))
 
 
-def domain_nodes(machine: Machine, layout: Layout) -> list[DomainNode]:
+def domain_nodes(machine: XenMachine, layout: Layout) -> list[DomainNode]:
     """The guests as the device tree has them."""
     return [
         DomainNode(
@@ -189,7 +218,7 @@ def domain_nodes(machine: Machine, layout: Layout) -> list[DomainNode]:
     ]
 
 
-def _ends(machine: Machine, layout: Layout, guest: int) -> Iterator[ChannelEnd]:
+def _ends(machine: XenMachine, layout: Layout, guest: int) -> Iterator[ChannelEnd]:
     """The end of each channel that a guest has, with the place of its memory."""
     for channel, place in zip(machine.channels, layout.channels, strict=True):
         if channel.other(guest) is not None:
@@ -203,7 +232,7 @@ def _ends(machine: Machine, layout: Layout, guest: int) -> Iterator[ChannelEnd]:
             )
 
 
-def _make_tree(machine: Machine, layout: Layout, folder: Path, qemu: Path, dtc: Path) -> Path:
+def _make_tree(machine: XenMachine, layout: Layout, folder: Path, qemu: Path, dtc: Path) -> Path:
     """The machine's own tree as QEMU makes it, with what Xen is to do."""
     blob, source, tree = folder / "board.dtb", folder / "system.dts", folder / "system.dtb"
     board = _board(machine, layout)
@@ -223,7 +252,7 @@ def _call(command: Sequence[str]) -> str:
     return done.stdout
 
 
-def _board(machine: Machine, layout: Layout) -> list[str]:
+def _board(machine: XenMachine, layout: Layout) -> list[str]:
     return [
         *("-machine", "virt,virtualization=on,gic-version=3"),
         *("-cpu", "cortex-a57"),
@@ -233,7 +262,7 @@ def _board(machine: Machine, layout: Layout) -> list[str]:
 
 
 def _command(
-    machine: Machine, layout: Layout, folder: Path, qemu: Path, tree: Path, console: Path
+    machine: XenMachine, layout: Layout, folder: Path, qemu: Path, tree: Path, console: Path
 ) -> list[str]:
     command = [str(qemu), *_board(machine, layout), "-accel", "tcg"]
     if machine.icount and machine.pcpus == 1:

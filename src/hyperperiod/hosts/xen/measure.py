@@ -24,16 +24,13 @@ every run, and not those of a board.
 
 from __future__ import annotations
 
-import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from hyperperiod.hosts.costs import HostCosts
-from hyperperiod.hosts.rings import GUEST_RING_OFFSET, announced, read_ring
 from hyperperiod.hosts.xen.build.source import VERSION
 from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
 from hyperperiod.hosts.xen.images import (
@@ -42,7 +39,7 @@ from hyperperiod.hosts.xen.images import (
     current_executive,
     current_hypervisor,
 )
-from hyperperiod.hosts.xen.machine import MIB, Guest, Machine, boot
+from hyperperiod.hosts.xen.machine import MIB, Guest, XenMachine, rings_at_horizon
 from hyperperiod.measured import XEN, Number, Section, command, version
 from hyperperiod.model import (
     Domain,
@@ -366,19 +363,8 @@ def _observe(system: System) -> Observed:
     arguments = xen_arguments(
         system, epoch_ns=EPOCH_NS, horizon_ns=HORIZON_NS, ring_bytes=RING_BYTES
     )
-    machine = Machine(current_hypervisor(), arguments, guests, system.pcpus)
-    with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
-        console = Path(folder) / "console"
-        with boot(machine, console) as running:
-            running.wait_for("hyperperiod: horizon reached")
-            running.stop()
-            own = read_ring(running.read, announced(running.console())[0], "the hypervisor")
-            rings = [
-                read_ring(running.read, place.memory + GUEST_RING_OFFSET, f"guest {number}")
-                for number, place in enumerate(running.places)
-            ]
-    if own.lost:
-        raise FailedError(f"the hypervisor's ring was too small by {own.lost} records")
+    machine = XenMachine(current_hypervisor(), arguments, guests, system.pcpus)
+    (own,), rings = rings_at_horizon(machine)
     return Observed(system, own.records, [ring.since_epoch() for ring in rings])
 
 

@@ -14,17 +14,15 @@ come only every two seconds.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
-from hyperperiod.hosts import rings
 from hyperperiod.hosts.gaps import TASKS, gaps
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.xen.build.source import VERSION
 from hyperperiod.hosts.xen.images import QEMU
-from hyperperiod.hosts.xen.machine import boot
-from hyperperiod.hosts.xen.plan import RunOptions, plan
+from hyperperiod.hosts.xen.machine import rings_at_horizon
+from hyperperiod.hosts.xen.plan import XenOptions, plan
 from hyperperiod.measured import LINUX, Number, Section, command, version
 from hyperperiod.model import (
     Domain,
@@ -47,7 +45,8 @@ def measure() -> Section:
     Raises MissingError when a tool or an image is not there, FailedError when the machine does not
     do what it should.
     """
-    hypervisor, guest = _record()
+    machine = plan(RunRequest(_system(), HORIZON_NS), XenOptions())
+    (hypervisor,), (guest,) = rings_at_horizon(machine)
     longest: dict[str, int] = {}
     found = [*gaps(guest.since_epoch()), *_sleeps(hypervisor.records, guest.since_epoch())]
     for name, span_ns in found:
@@ -72,22 +71,6 @@ def _system() -> System:
         tasks=TASKS,
     )
     return System(name="measured", policy=parse_policy("ds"), domains=(alone,))
-
-
-def _record() -> tuple[rings.Ring, rings.Ring]:
-    """The rings of the hypervisor and of the guest after a run."""
-    machine = plan(_system(), HORIZON_NS, 1, RunOptions())
-    with (
-        tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
-        boot(machine, Path(folder) / "console") as running,
-    ):
-        running.wait_for("hyperperiod: horizon reached")
-        running.stop()
-        addresses = rings.announced(running.console())
-        return (
-            rings.read_ring(running.read, addresses[0], "the hypervisor"),
-            rings.read_ring(running.read, running.places[0].ring, "Linux"),
-        )
 
 
 def _sleeps(hypervisor: Records, guest: Records) -> Iterator[tuple[str, int]]:

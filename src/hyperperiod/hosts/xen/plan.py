@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.cpio import archive
-from hyperperiod.hosts.watched import PATIENCE_S
+from hyperperiod.hosts.recorded_run import RunOptions, RunRequest
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.channels import channels_of, hop_places
 from hyperperiod.hosts.xen.images import (
@@ -23,7 +23,7 @@ from hyperperiod.hosts.xen.images import (
     hypervisor,
     linux,
 )
-from hyperperiod.hosts.xen.machine import MIB, Guest, Machine
+from hyperperiod.hosts.xen.machine import MIB, Guest, XenMachine
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -55,28 +55,17 @@ LARGEST_RING_BYTES = 256 * MIB
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """How to run, other than the system says.
-
-    `folder` keeps the console's log. `icount`: wherever it can be, unless said otherwise.
-    `qemu_arguments` are QEMU's beside those of the machine.
-    """
+class XenOptions(RunOptions):
+    """How to run on Xen: `qemu_arguments` are QEMU's beside those of the machine."""
 
     hypervisor: Path | None = None
-    folder: Path | None = None
-    icount: bool | None = None
     ring_bytes: int | None = None
-    patience_s: float = PATIENCE_S
     qemu_arguments: tuple[str, ...] = ()
 
 
-def plan(
-    system: System, horizon_ns: int, seed: int, options: RunOptions, *, boot_times: int = 1
-) -> Machine:
-    """The machine for a system whose interfaces are known.
-
-    Booting may take `boot_times` as long as thought.
-    """
+def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> XenMachine:
+    """The machine for a run. Booting may take `boot_times` as long as thought."""
+    system, horizon_ns = request.system, request.horizon_ns
     can_count = system.pcpus == 1 or can_keep_in_step()
     icount = can_count if options.icount is None else options.icount
     start_ns = boot_times * epoch_ns(system.domains, icount=icount)
@@ -92,12 +81,12 @@ def plan(
             number,
             epoch_ns=start_ns,
             horizon_ns=horizon_ns,
-            seed=seed,
+            seed=request.seed,
             memory_bytes=memory_bytes,
             rate=command_line.ICOUNT_RATE if icount else 0,
         )
         guests.append(guest_of(system, number, words, memory_bytes))
-    return Machine(
+    return XenMachine(
         hypervisor=options.hypervisor or hypervisor(),
         arguments=f"guest_loglvl=all {arguments}",
         guests=tuple(guests),

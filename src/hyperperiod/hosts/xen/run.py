@@ -16,145 +16,106 @@ import math
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
+from functools import partial
+from typing import Final
 
 from hyperperiod.hosts import rings
-from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
-from hyperperiod.hosts.header import make_header
-from hyperperiod.hosts.merge import Drawn, jobs_of, lateness_ns, merge
+from hyperperiod.hosts.costs import TICK_PERIOD_NS, longest_ns
+from hyperperiod.hosts.merge import lateness_ns
 from hyperperiod.hosts.qemu import console_log
+from hyperperiod.hosts.recorded_run import (
+    Complaints,
+    RunRecording,
+    RunRequest,
+    recorded_jobs,
+    recorded_until,
+    require_room,
+    result_of,
+    until_ready,
+)
 from hyperperiod.hosts.refuse import refuse, require_interfaces
-from hyperperiod.hosts.replay import Replayed, replay
-from hyperperiod.hosts.result import Counts, RunResult, make_result
-from hyperperiod.hosts.sim import make_scenario
+from hyperperiod.hosts.replay import replay
+from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.changes import changes_made
-from hyperperiod.hosts.xen.machine import Machine, Running, boot
-from hyperperiod.hosts.xen.plan import MS, RunOptions, plan
+from hyperperiod.hosts.xen.channels import channels_of
+from hyperperiod.hosts.xen.machine import HORIZON_REACHED, RunningXen, XenMachine, boot
+from hyperperiod.hosts.xen.plan import MS, XenOptions, plan
 from hyperperiod.measured import LINUX, XEN
 from hyperperiod.measured import read as read_measured
-from hyperperiod.model import FailedError, GuestKind, Overheads, Scheduler, System, tasks_of
-from hyperperiod.trace.format import Header, Records, write_header, writing
+from hyperperiod.model import FailedError, GuestKind, tasks_of
+from hyperperiod.trace.format import Header
 
-__all__ = ["RunOptions", "run"]
-
-HOST = "xen"
-HORIZON_REACHED = r"hyperperiod: horizon reached"
-LATE_GUEST = "the epoch has passed already"
-COMPLAINT = re.compile(
-    r"hyperperiod: (?!ring of pcpu|horizon reached).*|\(d\d+\) (?:executive|guest): .*"
-    r"|DOM\d+: .*(?:linux-guest:|Kernel panic).*"
+HOST: Final = "xen"
+COMPLAINTS: Final = Complaints(
+    re.compile(
+        r"hyperperiod: (?!ring of pcpu|horizon reached).*|\(d\d+\) (?:executive|guest): .*"
+        r"|DOM\d+: .*(?:linux-guest:|Kernel panic).*"
+    ),
+    "a guest",
+    "Xen or a guest",
 )
 """What Xen and guests say about what they do not understand, or when they are late."""
 
-BOOT_TIMES = (1, 2, 4)
+BOOT_TIMES: Final = (1, 2, 4)
 """How many times longer booting may take, one try after the other."""
-JOB_OVERHEAD_NS = 1_000
+JOB_OVERHEAD_NS: Final = 1_000
 """What a guest's own work takes per job, at most; it leaves that much out of the job's loop."""
-ITEM_OVERHEAD_NS = 3_000
+ITEM_OVERHEAD_NS: Final = 3_000
 """The same where there are flows: with a message to another domain, which the hypervisor brings."""
-KERNEL_TICK_NS = 4_000_000
-"""Between two ticks of the Linux guest's kernel (CONFIG_HZ=250)."""
-GUESTS_END_S = 3.0
+GUESTS_END_S: Final = 3.0
 """Wall time for guests to notice the horizon. One that never runs never does."""
-
-
-TOO_LATE_NS = 20_000_000
+TOO_LATE_NS: Final = 20_000_000
 """On several pcpus: a pick later than this by the host's fault explains what is missing."""
-
-
-class LateError(FailedError):
-    """A guest was not ready at the epoch."""
 
 
 class BusyError(FailedError):
     """This host had too little time for the machine's pcpus."""
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """What was read from a machine at the end of a run."""
-
-    hypervisor: list[rings.Ring]
-    guests: list[rings.Ring]
-    end_ns: int
-    interrupted: bool
-
-
 def run(
-    system: System,
-    horizon_ns: int,
-    seed: int = 1,
-    trace_path: Path | None = None,
+    request: RunRequest,
     progress: Callable[[int], None] | None = None,
-    *,
-    guarantees: bool = False,
-    options: RunOptions | None = None,
+    options: XenOptions | None = None,
 ) -> RunResult:
-    """Run `system`, whose interfaces are known, from 0 to `horizon_ns`; the result object.
-
-    `guarantees` says in the trace that the servers are guaranteed their budgets, so that its
-    readers check that.
+    """The result object of a run.
 
     Raises InputError for what this host cannot run, MissingError for what is not built or
     installed, FailedError when the machine does not come to its end or when its decisions are
     not those of the core.
     """
-    options = options or RunOptions()
-    refuse(system, horizon_ns, seed)
+    options = options or XenOptions()
+    system = request.system
+    refuse(system, request.horizon_ns, request.seed)
     command_line.refuse(system)
     require_interfaces(system)
-    machine, recorded = _recorded(system, horizon_ns, seed, progress, options)
-    replayed = [replay(ring, recorded.end_ns) for ring in recorded.hypervisor]
-    drawn = _drawn(system, seed, recorded.end_ns)
-    jobs = jobs_of(system, recorded.guests, drawn, recorded.end_ns)
-    records = merge(system, replayed, jobs, recorded.end_ns)
-    if trace_path is not None:
-        header = make_header(_plain(system), HOST, horizon_ns, seed, guarantees=guarantees)
-        _allow(header, system, machine, recorded, lateness_ns(replayed))
-        with writing(trace_path):
-            write_header(trace_path, header)
-            with trace_path.open("ab") as file:
-                file.write(records.tobytes())
-    timing = None if machine.icount else "host"
-    result = make_result(system, _counts(system, seed, recorded, replayed, records, timing))
-    _require_records(recorded, result, 0 if machine.icount else lateness_ns(replayed))
+
+    def attempt(boot_times: int) -> RunRecording:
+        machine = plan(request, options, boot_times=boot_times)
+        with console_log(options.folder) as console, boot(machine, console) as running:
+            return _record(running, machine, request.horizon_ns, progress, options.patience_s)
+
+    recording = until_ready(BOOT_TIMES, attempt)
+    replayed = [replay(ring, recording.end_ns) for ring in recording.decisions]
+    jobs = recorded_jobs(request, recording)
+    allow = partial(_allow, request, recording)
+    result, _ = result_of(HOST, request, recording, replayed, jobs, allow)
+    _require_records(recording, result, 0 if recording.icount else lateness_ns(replayed))
     return result
 
 
-def _recorded(
-    system: System,
-    horizon_ns: int,
-    seed: int,
-    progress: Callable[[int], None] | None,
-    options: RunOptions,
-) -> tuple[Machine, Recorded]:
-    """Boot and run, again with more time to boot if a guest was late."""
-    for boot_times in BOOT_TIMES:
-        machine = plan(system, horizon_ns, seed, options, boot_times=boot_times)
-        try:
-            with console_log(options.folder) as console, boot(machine, console) as running:
-                return machine, _record(running, machine, horizon_ns, progress, options.patience_s)
-        except LateError:
-            if boot_times == BOOT_TIMES[-1]:
-                raise
-    raise AssertionError("the last try returns or raises")
-
-
 def _record(
-    running: Running,
-    machine: Machine,
+    running: RunningXen,
+    machine: XenMachine,
     horizon_ns: int,
     progress: Callable[[int], None] | None,
     patience_s: float,
-) -> Recorded:
+) -> RunRecording:
     """Let the machine run to the horizon, or to Ctrl-C, and read what it recorded."""
 
     def look() -> int | None:
         console = running.console()
-        require_no_complaint(console)
+        COMPLAINTS.require_none(console)
         addresses = rings.announced(console)
         reached = rings.last_time(running.read, min(addresses.values())) if addresses else None
         if reached is not None and progress is not None:
@@ -168,143 +129,68 @@ def _record(
     except KeyboardInterrupt:
         interrupted = True
     running.stop()
-    require_no_complaint(running.console())
-    hypervisor_rings = _hypervisor_rings(running, machine)
-    if interrupted:
-        horizon_ns = min(horizon_ns, _reached(hypervisor_rings))
-        if horizon_ns == 0:
-            raise KeyboardInterrupt
-    guests = [
-        rings.read_ring(running.read, address, f"the guest of domain {number}")
-        for number, address in enumerate(_guest_rings(running))
-    ]
-    for number, ring in enumerate(guests):
-        if ring.lost:
-            raise FailedError(f"the ring of guest {number} is full; take a shorter horizon")
-    return Recorded(hypervisor_rings, guests, horizon_ns, interrupted)
+    COMPLAINTS.require_none(running.console())
+    decisions = running.own_rings()
+    if not decisions:
+        raise FailedError(f"{machine.hypervisor} announces no ring", running.console())
+    end_ns = recorded_until(decisions, horizon_ns) if interrupted else horizon_ns
+    guests = running.guest_rings()
+    require_room((f"guest {number}", ring) for number, ring in enumerate(guests))
+    return RunRecording(decisions, guests, end_ns, interrupted, machine.icount)
 
 
-def require_no_complaint(console: str) -> None:
-    """FailedError if Xen or a guest has said that it is late or does not take what it was told.
-
-    A line that is still being printed says nothing yet.
-    """
-    complaints = COMPLAINT.findall(console[: console.rfind("\n") + 1])
-    if any(LATE_GUEST in complaint for complaint in complaints):
-        raise LateError("a guest was not ready at the epoch", "\n".join(complaints))
-    if complaints:
-        raise FailedError("Xen or a guest does not run this system", "\n".join(complaints))
-
-
-def _wait_for_guests(running: Running) -> None:
+def _wait_for_guests(running: RunningXen) -> None:
     """A guest writes what was due before the horizon when it next runs, and then its end."""
     until = time.monotonic() + GUESTS_END_S
-    waiting = _guest_rings(running)
+    waiting = [place.ring for place in running.places]
     while waiting and time.monotonic() < until:
         headers = {address: rings.read_header(running.read, address) for address in waiting}
         waiting = [at for at, header in headers.items() if header is None or not header.ended]
         time.sleep(0.02)
 
 
-def _guest_rings(running: Running) -> list[int]:
-    return [place.ring for place in running.places]
+def pick_allowance(pcpus: int) -> tuple[int, int]:
+    """Returns what Xen takes at most after a pick (ns), from what was measured, up to 100 ns more.
+
+    First until the vcpu that had the pcpu goes on: the gap `still` of measure.py without its
+    interrupt. Then how much more if another vcpu had the pcpu: the gap `turn` without `still`, and
+    on several pcpus that the vcpu may have had another one: the gap `move` without `depart`.
+    """
+    numbers = read_measured()[XEN].numbers
+    still, turn = numbers["gap still"].value, numbers["gap turn"].value
+    moved = numbers["gap move"].value - numbers["gap depart"].value if pcpus > 1 else 0
+    resume, switch = still - numbers["cost interrupt"].value, turn - still + moved
+    return 100 * math.ceil(resume / 100), 100 * math.ceil(switch / 100)
 
 
-def _hypervisor_rings(running: Running, machine: Machine) -> list[rings.Ring]:
-    """One for each lock domain, in the order of pcpus."""
-    addresses = rings.announced(running.console())
-    if not addresses:
-        raise FailedError(f"{machine.hypervisor} announces no ring", running.console())
-    return [
-        rings.read_ring(running.read, addresses[pcpu], f"pcpu {pcpu}") for pcpu in sorted(addresses)
-    ]
-
-
-def _reached(found: list[rings.Ring]) -> int:
-    """The instant up to which all lock domains have records."""
-    return min(int(ring.records["time_ns"][-1]) if len(ring.records) else 0 for ring in found)
-
-
-def _drawn(system: System, seed: int, end_ns: int) -> Drawn:
-    """When jobs and items are released as far as the draws say, whoever is first in a domain."""
-    domains = (domain.replace(scheduler=Scheduler.FIFO) for domain in system.domains)
-    scenario = make_scenario(system.replace(domains=tuple(domains)), end_ns, seed)
-    return Drawn(
-        [scenario.releases(placed.id, end_ns) for placed in tasks_of(system)],
-        (lambda flow, left: scenario.source_releases(flow, left, end_ns)) if system.flows else None,
-    )
-
-
-class Allowance(NamedTuple):
-    """What Xen takes at most after a pick, from what was measured of it, rounded up to 100 ns."""
-
-    resume_ns: int
-    """Until the vcpu that had the pcpu goes on: the gap `still` of measure.py without its
-    interrupt."""
-    switch_ns: int
-    """How much more if another vcpu had the pcpu: the gap `turn` without `still`, and on several
-    pcpus that the vcpu may have had another one: the gap `move` without `depart`."""
-
-    @classmethod
-    def measured(cls, pcpus: int) -> Allowance:
-        """From the numbers in `measured.toml`."""
-        numbers = read_measured()[XEN].numbers
-        still, turn = numbers["gap still"].value, numbers["gap turn"].value
-        moved = numbers["gap move"].value - numbers["gap depart"].value if pcpus > 1 else 0
-        spans = (still - numbers["cost interrupt"].value, turn - still + moved)
-        return cls(*(100 * math.ceil(span / 100) for span in spans))
-
-
-class KernelAllowance(NamedTuple):
-    """What the kernel of a Linux guest takes of its jobs at most, from what was measured of it."""
-
-    event_ns: int
-    """Where something happens: a tick, a wake, a switch; rounded up to 100 ns."""
-    tick_period_ns: int
-
-    @classmethod
-    def measured(cls) -> KernelAllowance:
-        """From the numbers in `measured.toml`."""
-        numbers = read_measured()[LINUX].numbers
-        longest = max(numbers[name].value for name in ("job", "preempt", "tick"))
-        return cls(100 * math.ceil(longest / 100), KERNEL_TICK_NS)
-
-
-def _plain(system: System) -> System:
-    """The system without the overheads of its file, which are the simulator's."""
-    return system.replace(overheads=Overheads())
-
-
-def _allow(
-    header: Header, system: System, machine: Machine, recorded: Recorded, late_ns: int
-) -> None:
+def _allow(request: RunRequest, recording: RunRecording, header: Header) -> None:
     """Adds to a header what its reader must allow for, as it was on this machine.
 
     A guest that moves jobs does not know which of its vcpus have a pcpu: the order of a global
     guest, of which all hosts are told otherwise, is not what it has.
     """
+    system = request.system
     header.pop("global_guests", None)
-    header["changes"] = changes_made(header, recorded.hypervisor)
-    header["lateness_ns"] = late_ns
-    if not machine.icount:
-        header["timing"] = "host"
+    header["changes"] = changes_made(header, recording.decisions)
+    if not recording.icount:
         return
-    header["resume_ns"], header["switch_ns"] = Allowance.measured(machine.pcpus)
-    header["job_overhead_ns"] = ITEM_OVERHEAD_NS if machine.channels else JOB_OVERHEAD_NS
+    header["resume_ns"], header["switch_ns"] = pick_allowance(system.pcpus)
+    header["job_overhead_ns"] = ITEM_OVERHEAD_NS if channels_of(system) else JOB_OVERHEAD_NS
     for entry, placed in zip(header["tasks"], tasks_of(system), strict=True):
         if placed.domain.guest is GuestKind.LINUX:
-            entry["kernel_ns"], entry["kernel_period_ns"] = KernelAllowance.measured()
-            if placed.domain.vcpus > 1:
-                entry["kernel_ns"] = None  # one may wait for a lock of another that has no pcpu
+            # With several vcpus one may wait for a lock of another that has no pcpu.
+            alone = placed.domain.vcpus == 1
+            entry["kernel_ns"] = longest_ns(LINUX, "job", "preempt", "tick") if alone else None
+            entry["kernel_period_ns"] = TICK_PERIOD_NS
 
 
-def _require_records(recorded: Recorded, result: RunResult, late_ns: int) -> None:
+def _require_records(recording: RunRecording, result: RunResult, late_ns: int) -> None:
     """FailedError for a guest that was given time and did nothing with it.
 
     On several pcpus the machine's time is that of this host, which may have passed without an
     instruction of the guest: then picks came late, too, and the message says so.
     """
-    for domain, ring in zip(result.domains, recorded.guests, strict=True):
+    for domain, ring in zip(result.domains, recording.guests, strict=True):
         if domain.supply_ns > MS and len(ring.records) == 0 and not ring.header.ended:
             message = f"the guest of domain {domain.name} had time and recorded nothing"
             if late_ns > TOO_LATE_NS:
@@ -312,26 +198,3 @@ def _require_records(recorded: Recorded, result: RunResult, late_ns: int) -> Non
                     f"{message}: this host is too busy, a pick came {late_ns / MS:.0f} ms late"
                 )
             raise FailedError(message)
-
-
-def _counts(
-    system: System,
-    seed: int,
-    recorded: Recorded,
-    replayed: list[Replayed],
-    records: Records,
-    timing: str | None,
-) -> Counts:
-    picks = [count for part in replayed for count in part.picks(recorded.end_ns)]
-    return Counts(
-        host=HOST,
-        end_ns=recorded.end_ns,
-        seed=seed,
-        interrupted=recorded.interrupted,
-        response_error=0.0,
-        tasks=count_tasks(system, records, recorded.end_ns),
-        vcpus=count_vcpus(system, records, replayed),
-        pcpus=count_pcpus(system, records, picks),
-        flows=count_flows(system, records, recorded.end_ns),
-        timing=timing,
-    )
