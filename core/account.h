@@ -13,15 +13,15 @@
  * Whether the server's next refill can change a grant: it pays whether it has work or not, or
  * it has work. Any other server can be caught up when work arrives for it.
  */
-HP_FN hp_u32 hp_watched(struct hp_core *core, hp_u32 vcpu) {
-    return hp_server_of(core, vcpu)->working || hp_has(core, HP_PAYS_IDLE);
+HP_FN hp_u32 hp_needs_refill_timer(struct hp_core *core, hp_u32 vcpu) {
+    return hp_server_of(core, vcpu)->runnable || hp_has(core, HP_PAYS_IDLE);
 }
 
 /* When somebody must look after the server, if anybody has to that does not look at those ready. */
 HP_FN hp_u64 hp_due_ns(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
-    if (!hp_watched(core, vcpu))
+    if (!hp_needs_refill_timer(core, vcpu))
         return server->change_at_ns;
     if (server->remaining_ns > 0) {
         if (hp_ready_is_due(core))
@@ -32,7 +32,7 @@ HP_FN hp_u64 hp_due_ns(struct hp_core *core, hp_u32 vcpu) {
     return hp_least(server->deadline_ns, server->change_at_ns);
 }
 
-HP_FN void hp_watch(struct hp_core *core, hp_u32 vcpu) {
+HP_FN void hp_requeue_due(struct hp_core *core, hp_u32 vcpu) {
     hp_queue_put(core, &core->due, vcpu, hp_due_ns(core, vcpu));
 }
 
@@ -51,10 +51,10 @@ HP_FN hp_u32 hp_may_drop(const struct hp_core *core, const struct hp_server *ser
  * Called whenever 'remaining' has passed zero in either direction, or level or deadline have
  * changed: every rule comes here, on many paths.
  */
-HP_ONCE HP_NOTHING hp_enlist(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
+HP_ONCE HP_NOTHING hp_requeue(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
     if (HP_ONE_POLICY || !core->swapping) {
-        hp_watch(core, vcpu);
-        hp_requeue(core, vcpu);
+        hp_requeue_due(core, vcpu);
+        hp_requeue_ready(core, vcpu);
     }
     HP_DONE();
 }
@@ -67,7 +67,7 @@ HP_RARE void hp_requeue_all(struct hp_core *core) {
         if (hp_server_of(core, vcpu)->flags & HP_BEST_EFFORT)
             hp_requeue_effort(core, vcpu);
         else
-            hp_enlist(core, vcpu);
+            hp_requeue(core, vcpu);
     }
     core->effort_waits = 0;
     core->planned = 0;
@@ -100,7 +100,7 @@ HP_FN void hp_deplete(struct hp_core *core, hp_u32 vcpu) {
     }
     if (server->funded)
         HP_NOTE(core, HP_NOTE_DEPLETE, core->now_ns, vcpu, 0);
-    hp_enlist(core, vcpu);
+    hp_requeue(core, vcpu);
 }
 
 /* The same where there is no extra time. Then who has to watch for the refill is known already,
@@ -111,7 +111,7 @@ HP_SHARED void hp_use_up(struct hp_core *core, hp_u32 vcpu) {
     if (HP_SHORT_WAY(!hp_has(core, HP_WHEN_EMPTY) && !hp_ready_is_due(core)))
         hp_dequeue(core, vcpu);
     else
-        hp_enlist(core, vcpu);
+        hp_requeue(core, vcpu);
     if (funded)
         HP_NOTE(core, HP_NOTE_DEPLETE, core->now_ns, vcpu, 0);
 }
@@ -150,7 +150,7 @@ HP_FN void hp_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
 }
 
 /* The parameters that hp_update left take effect; the order is mended once all is charged. */
-HP_RARE void hp_take_change(struct hp_core *core, struct hp_server *server) {
+HP_RARE void hp_apply_params(struct hp_core *core, struct hp_server *server) {
     if (server->change_at_ns == HP_NEVER)
         return;
     core->planned = 0;
@@ -181,7 +181,7 @@ HP_FN void hp_refilled(struct hp_core *core, hp_u32 vcpu) {
     server->level = 0;
     server->extra_ns = 0;
     HP_NOTE(core, HP_NOTE_REPLENISH, core->now_ns, vcpu, server->remaining_ns);
-    hp_enlist(core, vcpu);
+    hp_requeue(core, vcpu);
 }
 
 /* What a share (slack/weights.h) costs one that has 'part' of 'whole' < 2^62, in 1/1024. */
@@ -193,8 +193,8 @@ HP_FN hp_u64 hp_share_cost(hp_u64 whole, hp_u64 part) {
 
 /* The vcpu takes part in shares as if it never had. */
 HP_FN void hp_forget_shares(struct hp_server *server) {
-    server->claim = 0;
-    server->score = 0;
+    server->lost_slice_key = 0;
+    server->weighted_usage = 0;
 }
 
 /* Its share, if it has one, is over. */

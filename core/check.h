@@ -33,7 +33,7 @@ HP_FN hp_u32 hp_account_holds(struct hp_core *core, hp_u32 vcpu) {
     if (!hp_keeps_law(core, server, core->now_ns))
         return 0;
     if (server->remaining_ns > 0 && hp_has(core, HP_TIMED) && server->deadline_ns <= core->now_ns
-        && hp_watched(core, vcpu))
+        && hp_needs_refill_timer(core, vcpu))
         return 0;
     return server->remaining_ns >= 0 || (hp_u64)-server->remaining_ns <= server->late_ns;
 }
@@ -57,7 +57,7 @@ HP_FN hp_u32 hp_queues_hold(struct hp_core *core, hp_u32 vcpu) {
     if (hp_key_of(&core->ready, vcpu) != (is_effort ? HP_NEVER : hp_ready_key(core, vcpu)))
         return 0;
     if ((hp_key_of(&core->effort, vcpu) != HP_NEVER)
-        != (is_effort && hp_server_of(core, vcpu)->working))
+        != (is_effort && hp_server_of(core, vcpu)->runnable))
         return 0;
     return hp_queue_holds(&core->ready, vcpu) && hp_queue_holds(&core->due, vcpu)
            && hp_queue_holds(&core->effort, vcpu);
@@ -84,7 +84,7 @@ HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
 HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
-    if ((*hp_word_of(core, vcpu) >> (vcpu % 64u) & 1u) != server->working)
+    if ((*hp_word_of(core, vcpu) >> (vcpu % 64u) & 1u) != server->runnable)
         return HP_LAW_SET;
     if (!hp_queues_hold(core, vcpu))
         return HP_LAW_QUEUE;
@@ -96,7 +96,7 @@ HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
         return HP_LAW_LEVEL;
     if (!hp_rule_holds(core, vcpu))
         return HP_LAW_REFILLS;
-    if (hp_watched(core, vcpu) && hp_alarm_of(core, vcpu) > hp_next_refill(core, vcpu))
+    if (hp_needs_refill_timer(core, vcpu) && hp_alarm_of(core, vcpu) > hp_next_refill(core, vcpu))
         return HP_LAW_ALARM;
     return HP_LAW_HOLDS;
 }
@@ -104,9 +104,9 @@ HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
 /* Whether the payers of a grant are those that the policy names for who runs. */
 #define HP_PAYS(name, NAME, use, pays, traits)                                                     \
     HP_CASE(SLACK_##NAME)                                                                          \
-    return hp_##pays##_pays(seat);
-HP_FN hp_u32 hp_payer_holds(struct hp_core *core, const struct hp_seat *seat) {
-    const struct hp_grant *grant = &seat->grant;
+    return hp_##pays##_pays(slot);
+HP_FN hp_u32 hp_payer_holds(struct hp_core *core, const struct hp_pcpu *slot) {
+    const struct hp_grant *grant = &slot->grant;
 
     if (grant->run == HP_NONE || hp_server_of(core, grant->run)->flags & HP_BEST_EFFORT)
         return grant->also == HP_NONE;
@@ -116,12 +116,12 @@ HP_FN hp_u32 hp_payer_holds(struct hp_core *core, const struct hp_seat *seat) {
 
 /* Whether the vcpu that this pcpu runs runs here alone. */
 HP_FN hp_u32 hp_runs_alone(struct hp_core *core, hp_u32 pcpu) {
-    const hp_u32 run = hp_seat_of(core, pcpu)->grant.run;
+    const hp_u32 run = hp_pcpu_of(core, pcpu)->grant.run;
 
     HP_FOR (other, HP_PCPUS) {
         if (other >= hp_pcpus(core))
             break;
-        if (run != HP_NONE && other != pcpu && hp_seat_of(core, other)->grant.run == run)
+        if (run != HP_NONE && other != pcpu && hp_pcpu_of(core, other)->grant.run == run)
             return 0;
     }
     return 1;
@@ -129,7 +129,7 @@ HP_FN hp_u32 hp_runs_alone(struct hp_core *core, hp_u32 pcpu) {
 
 /* Whether who runs on this pcpu, if anybody does, may run there. */
 HP_FN hp_u32 hp_runs_where_allowed(struct hp_core *core, hp_u32 pcpu) {
-    const hp_u32 run = hp_seat_of(core, pcpu)->grant.run;
+    const hp_u32 run = hp_pcpu_of(core, pcpu)->grant.run;
 
     return run == HP_NONE || hp_pcpus(core) == 1
            || hp_allowed(core, run, 1ull << (pcpu % 64u)) != 0;
@@ -141,32 +141,32 @@ HP_FN hp_u32 hp_charge_is_due(struct hp_core *core, hp_u32 payer, hp_u64 from_ns
            || hp_deadline_ns(core, payer) >= from_ns;
 }
 
-HP_FN hp_u32 hp_check_seats(struct hp_core *core) {
+HP_FN hp_u32 hp_check_pcpus(struct hp_core *core) {
     hp_u32 spares = 0;
     hp_u32 thefts = 0;
 
     HP_FOR (pcpu, HP_PCPUS) {
-        const struct hp_seat *seat = hp_seat_of(core, pcpu);
+        const struct hp_pcpu *slot = hp_pcpu_of(core, pcpu);
 
         if (pcpu >= hp_pcpus(core))
             break;
         if (!hp_runs_alone(core, pcpu))
             return HP_LAW_ONE_PCPU;
         if (hp_is_stolen(core, pcpu)) {
-            if ((seat->grant.run & seat->grant.pay & seat->grant.also) != HP_NONE)
+            if ((slot->grant.run & slot->grant.pay & slot->grant.also) != HP_NONE)
                 return HP_LAW_STOLEN;
             thefts++;
             continue;
         }
-        if (!hp_charge_is_due(core, seat->grant.pay, seat->grant.start_ns)
-            || !hp_charge_is_due(core, seat->grant.also, seat->grant.start_ns))
+        if (!hp_charge_is_due(core, slot->grant.pay, slot->grant.start_ns)
+            || !hp_charge_is_due(core, slot->grant.also, slot->grant.start_ns))
             return HP_LAW_ALARM;
         /* A grant that a removal or a swap has made wrong waits for its pick. */
-        if (!hp_grant_wrong(core, pcpu) && !hp_payer_holds(core, seat))
+        if (!hp_grant_wrong(core, pcpu) && !hp_payer_holds(core, slot))
             return HP_LAW_PAYER;
         if (!hp_grant_wrong(core, pcpu) && !hp_runs_where_allowed(core, pcpu))
             return HP_LAW_AFFINITY;
-        spares += !hp_grant_wrong(core, pcpu) && hp_is_spare(seat->grant.pay);
+        spares += !hp_grant_wrong(core, pcpu) && hp_is_spare(slot->grant.pay);
     }
     if (thefts != core->thefts)
         return HP_LAW_STOLEN;
@@ -178,7 +178,7 @@ HP_FN hp_u32 hp_share_holds(struct hp_core *core) {
 
     if (share->vcpu == HP_NONE)
         return 1;
-    return hp_has(core, HP_HAS_SHARES) && hp_server_of(core, share->vcpu)->working
+    return hp_has(core, HP_HAS_SHARES) && hp_server_of(core, share->vcpu)->runnable
            && share->until_ns <= core->now_ns + HP_SHARE_NS;
 }
 
@@ -203,10 +203,9 @@ HP_FN hp_u32 hp_laws(struct hp_core *core) {
         return HP_LAW_SPARE;
     if (!hp_share_holds(core))
         return HP_LAW_SHARE;
-    return hp_check_seats(core);
+    return hp_check_pcpus(core);
 }
 
-/* Returns the first law that is found broken, or HP_LAW_HOLDS. */
 HP_COLD hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
     hp_settle(core, now_ns);
     hp_plan(core);

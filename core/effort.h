@@ -13,7 +13,7 @@ HP_PART void hp_requeue_last_efforts(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= hp_pcpus(core))
             break;
-        hp_requeue_effort(core, hp_seat_of(core, pcpu)->last[HP_EFFORT]);
+        hp_requeue_effort(core, hp_pcpu_of(core, pcpu)->last[HP_EFFORT]);
     }
 }
 
@@ -26,7 +26,7 @@ HP_RARE void hp_plan_effort(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= hp_pcpus(core))
             break;
-        if (hp_seat_of(core, pcpu)->plan_run == HP_NONE && !hp_is_stolen(core, pcpu)) {
+        if (hp_pcpu_of(core, pcpu)->plan_run == HP_NONE && !hp_is_stolen(core, pcpu)) {
             idle |= 1ull << pcpu;
             idle_pcpus++;
         }

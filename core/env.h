@@ -5,7 +5,8 @@
  * This is the only file of the core with conditional compilation; everything else is the same
  * text in the simulator, in Xen and in the BPF program.
  *
- * A host defines what it wants to differ before it includes hyperperiod.h.
+ * A host defines what it wants to differ before it includes hyperperiod.h; what BPF wants is in
+ * hosts/linux/environment.bpf.h.
  */
 #pragma once
 
@@ -39,96 +40,6 @@ typedef long long hp_i64;
 #define HP_GROUP (HP_VCPUS > 512u ? HP_VCPUS / 64u : 8u)
 #define HP_GROUPS ((HP_VCPUS + HP_GROUP - 1u) / HP_GROUP)
 
-#ifdef __bpf__
-
-/*
- * The kernel's verifier walks every path with all it knows about every number, and merges two
- * paths only where it knows the same. What keeps the walk short:
- *
- *  - A function is either part of its caller or a step of its own, whose inner state is gone when
- *    it returns. Steps nest at most eight deep.
- *  - A step is walked anew for everything its callers may know. One that many paths lead to is
- *    walked once instead, for any numbers: HP_ONCE. Such a step is told which pointers it may rely
- *    on (HP_NOT_NULL), and has to return a number: 0 if it has nothing to say (HP_DONE).
- *  - A loop's counter starts as a number the verifier does not know, is forgotten before every
- *    round, and the loop may be left at any time (may_goto): so the second round looks like the
- *    first and is not walked again. What else a loop carries is forgotten too: HP_FORGET.
- *  - An index is masked where the compiler cannot see it, or it turns the mask into a moving
- *    pointer that the verifier refuses.
- */
-#define HP_FN static __attribute__((always_inline, unused))
-#define HP_RARE static __attribute__((__noinline__, __unused__))
-#define HP_STEP HP_RARE
-#define HP_ASIDE HP_FN
-#define HP_PART HP_RARE
-#define HP_SHARED HP_FN
-#ifndef HP_ONCE
-#define HP_ONCE __attribute__((__noinline__))
-#endif
-#define HP_APART HP_ONCE
-#define HP_RARE_ONCE HP_ONCE
-#define HP_PART_ONCE HP_ONCE
-#define HP_NOT_NULL __attribute__((__btf_decl_tag__("arg:nonnull")))
-#define HP_NOTHING hp_u32
-#define HP_DONE() return 0
-#define HP_COLD HP_FN
-
-/* Zero, which neither compiler nor verifier may know: every BPF program defines it. */
-extern volatile hp_u64 hp_zero;
-#define HP_FORGET(x) ((__typeof__(x))((x) ^ (__typeof__(x))hp_zero))
-#define HP_MAY_LOOP()                                                                              \
-    ({                                                                                             \
-        __label__ leave, stay;                                                                     \
-        hp_u32 more = 1;                                                                           \
-        asm volatile goto("may_goto %l[leave]" : : : : leave);                                     \
-        goto stay;                                                                                 \
-    leave:                                                                                         \
-        more = 0;                                                                                  \
-    stay:                                                                                          \
-        more;                                                                                      \
-    })
-#define HP_FOR(i, n)                                                                               \
-    for (hp_u32 i = (hp_u32)hp_zero; i = HP_FORGET(i), HP_MAY_LOOP() && i < (n); i++)
-/* A loop whose rounds from n up to 'most', a constant, change nothing: here it is all rounds in a
- * row, as a counter that the verifier does not know costs more than a short round does. */
-#define HP_FEW(i, n, most) _Pragma("unroll") for (hp_u32 i = ((void)(n), 0); i < (most); i++)
-/* Whether a number, a constant, is in a set of them, one bit each: one jump of the machine, which
- * the compiler does not know. */
-#define HP_IS_IN(i, set)                                                                           \
-    ({                                                                                             \
-        __label__ is_in, done;                                                                     \
-        hp_u32 found = 0;                                                                          \
-        asm goto("if %[in] & %[bit] goto %l[is_in]"                                                \
-                 :                                                                                 \
-                 : [in] "r"((hp_u64)(set)), [bit] "i"(1u << (i))                                   \
-                 :                                                                                 \
-                 : is_in);                                                                         \
-        goto done;                                                                                 \
-    is_in:                                                                                         \
-        found = 1;                                                                                 \
-    done:                                                                                          \
-        found;                                                                                     \
-    })
-/* What is done for each member of a set of numbers below 'most', a constant up to 31: here a
- * question for each number, since what is known about a number is known about its place. */
-#define HP_EACH_OF(i, set, most)                                                                   \
-    _Pragma("unroll") for (hp_u32 i = 0; i < (most); i++) if (HP_IS_IN(i, set))
-#define HP_INDEX(i, n)                                                                             \
-    ({                                                                                             \
-        hp_u32 index_ = (i);                                                                       \
-        asm("" : "+r"(index_));                                                                    \
-        index_ &((n) - 1u);                                                                        \
-    })
-/* Stands in what an if is about: the machine has no instruction that chooses between two numbers,
- * and the compiler would make two jumps of two choices, which are one this way. */
-#define HP_JUMP() asm volatile("")
-/* Whether this holds, which is seldom: registers are for where it does not. */
-#define HP_SELDOM(x) __builtin_expect(!!(x), 0)
-#define HP_SHORT_WAY(x) (x)
-#define HP_ASSERT(condition) ((void)0)
-
-#else
-
 #ifndef HP_FN
 #define HP_FN static inline
 #endif
@@ -141,11 +52,17 @@ extern volatile hp_u64 hp_zero;
 #define HP_APART static __attribute__((__noinline__, __unused__))
 #endif
 /* The same, but to a verifier a part of its caller. */
+#ifndef HP_ASIDE
 #define HP_ASIDE HP_RARE
+#endif
 /* A part of its caller, but on a small stack a function with a frame of its own. */
+#ifndef HP_PART
 #define HP_PART HP_FN
+#endif
 /* A function that parameters change by: seldom called, and made small rather than fast. */
+#ifndef HP_COLD
 #define HP_COLD static __attribute__((__cold__, __noinline__, __unused__))
+#endif
 /* A step of the algorithm that a verifier looks at on its own; elsewhere a function like others,
  * or, where room is dear, one that is there once. */
 #ifndef HP_STEP
@@ -165,19 +82,41 @@ extern volatile hp_u64 hp_zero;
 #define HP_ONCE HP_STEP
 #endif
 /* The same off the common path, and as a part of its caller. */
+#ifndef HP_RARE_ONCE
 #define HP_RARE_ONCE HP_RARE
+#endif
+#ifndef HP_PART_ONCE
 #define HP_PART_ONCE HP_FN
+#endif
+#ifndef HP_NOT_NULL
 #define HP_NOT_NULL
+#endif
+#ifndef HP_NOTHING
 #define HP_NOTHING void
+#endif
+#ifndef HP_DONE
 #define HP_DONE() ((void)0)
+#endif
+#ifndef HP_FOR
 #define HP_FOR(i, n) for (hp_u32 i = 0; i < (n); i++)
+#endif
+#ifndef HP_FEW
 #define HP_FEW(i, n, most) for (hp_u32 i = ((void)(most), 0); i < (n); i++)
+#endif
+#ifndef HP_EACH_OF
 #define HP_EACH_OF(i, set, most)                                                                   \
     for (hp_u32 i = hp_member_from(set, 0); i < (most); i = hp_member_from(set, i + 1u))
+#endif
+#ifndef HP_JUMP
 #define HP_JUMP() ((void)0)
+#endif
+#ifndef HP_SELDOM
 #define HP_SELDOM(x) (x)
+#endif
 /* The number itself. A verifier forgets what it knew about it: what a loop carries needs that. */
+#ifndef HP_FORGET
 #define HP_FORGET(x) (x)
+#endif
 
 /* An assertion states what cannot happen; it never has an effect. */
 #ifndef HP_ASSERT
@@ -185,7 +124,9 @@ extern volatile hp_u64 hp_zero;
 #endif
 
 /* Where no verifier asks for a mask an index is taken as it is, and asserted to be in range. */
+#ifndef HP_INDEX
 #define HP_INDEX(i, n) (HP_ASSERT((i) < (n)), (n) == 1u ? 0u : (i))
+#endif
 
 /* The least member of this set of numbers, one bit each, that is not below 'from'; or 64. */
 HP_FN hp_u32 hp_member_from(hp_u64 set, hp_u32 from) {
@@ -193,8 +134,6 @@ HP_FN hp_u32 hp_member_from(hp_u64 set, hp_u32 from) {
 
     return rest ? from + (hp_u32)__builtin_ctzll(rest) : 64u;
 }
-
-#endif
 
 /* Whether the host offers a rule, as in HP_OFFERS(BUDGET_CBS): what it does not is refused, and the
  * compiler leaves it out. */

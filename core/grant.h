@@ -19,10 +19,10 @@ HP_SHARED void hp_charge_payer(struct hp_core *core, hp_u32 payer, hp_u64 from_n
 }
 
 /* Whoever pays for this pcpu pays up to now. */
-HP_SHARED void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
-    struct hp_grant *grant = &seat->grant;
+HP_SHARED void hp_charge_pcpu(struct hp_core *core, struct hp_pcpu *slot) {
+    struct hp_grant *grant = &slot->grant;
     const hp_u64 from_ns = grant->start_ns;
-    const hp_u64 due_ns = hp_least(grant->until_ns, seat->wrong_from_ns);
+    const hp_u64 due_ns = hp_least(grant->until_ns, slot->invalid_since_ns);
     hp_u64 late_ns = 0;
 
     if (core->now_ns > due_ns) {
@@ -36,11 +36,11 @@ HP_SHARED void hp_charge_seat(struct hp_core *core, struct hp_seat *seat) {
         hp_charge_payer(core, grant->also, from_ns, late_ns);
 }
 
-HP_ASIDE void hp_charge_seats(struct hp_core *core) {
+HP_ASIDE void hp_charge_pcpus(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= hp_pcpus(core))
             break;
-        hp_charge_seat(core, hp_seat_of(core, pcpu));
+        hp_charge_pcpu(core, hp_pcpu_of(core, pcpu));
     }
 }
 
@@ -51,9 +51,9 @@ HP_SHARED void hp_charge_all(struct hp_core *core, hp_u64 now_ns) {
     core->now_ns = now_ns;
     core->overdue = 1;
     if (hp_pcpus(core) == 1)
-        hp_charge_seat(core, hp_only_seat(core));
+        hp_charge_pcpu(core, hp_only_pcpu(core));
     else
-        hp_charge_seats(core);
+        hp_charge_pcpus(core);
 }
 
 /* The earliest time at which something must be looked after whoever runs. */
@@ -76,7 +76,8 @@ HP_FN void hp_replenish_group(struct hp_core *core, hp_u32 group, hp_u32 ready_i
     }
 }
 
-/* The refills that are due, except those of servers that nobody waits for (hp_watched). */
+/* The refills that are due, except those of servers that nobody waits for (hp_needs_refill_timer).
+ */
 HP_RARE void hp_replenish_due(struct hp_core *core) {
     const hp_u32 ready_is_due = hp_ready_is_due(core);
 
@@ -115,7 +116,7 @@ HP_FN hp_u64 hp_settle_plain(struct hp_core *core, hp_u64 now_ns) {
     if (now_ns > core->now_ns) {
         core->now_ns = now_ns;
         overdue = 1;
-        hp_charge_seat(core, hp_only_seat(core));
+        hp_charge_pcpu(core, hp_only_pcpu(core));
     }
     due_ns = hp_first_due_ns(core);
     if (due_ns <= core->now_ns && overdue) {
@@ -145,31 +146,31 @@ HP_SHARED hp_u64 hp_pays_until(struct hp_core *core, hp_u32 payer) {
 }
 
 /* When the turns that were given on this pcpu are over. */
-HP_FN hp_u64 hp_turns_end(struct hp_core *core, const struct hp_seat *seat) {
+HP_FN hp_u64 hp_turns_end(struct hp_core *core, const struct hp_pcpu *slot) {
     hp_u64 end_ns = HP_NEVER;
 
     if (core->quantum_ns > 0) {
         end_ns = core->now_ns + core->quantum_ns;
-        if (hp_is_vcpu(seat->grant.pay))
-            end_ns = hp_least(end_ns, hp_turn_end(core, seat->grant.pay, HP_PAYER));
-        if (hp_is_vcpu(seat->grant.run) && seat->effort == HP_NONE)
-            end_ns = hp_least(end_ns, hp_turn_end(core, seat->grant.run, HP_RUNNER));
+        if (hp_is_vcpu(slot->grant.pay))
+            end_ns = hp_least(end_ns, hp_turn_end(core, slot->grant.pay, HP_PAYER));
+        if (hp_is_vcpu(slot->grant.run) && slot->effort == HP_NONE)
+            end_ns = hp_least(end_ns, hp_turn_end(core, slot->grant.run, HP_RUNNER));
     }
-    if (seat->effort != HP_NONE && core->effort_waits)
-        end_ns = hp_least(end_ns, hp_turn_end(core, seat->effort, HP_EFFORT));
-    if (seat->effort != HP_NONE && seat->effort == core->share.vcpu)
+    if (slot->effort != HP_NONE && core->effort_waits)
+        end_ns = hp_least(end_ns, hp_turn_end(core, slot->effort, HP_EFFORT));
+    if (slot->effort != HP_NONE && slot->effort == core->share.vcpu)
         end_ns = hp_least(end_ns, core->share.until_ns);
     return end_ns;
 }
 
 /* When this grant ends by itself. */
-HP_ONCE hp_u64 hp_grant_end(struct hp_core *core HP_NOT_NULL, struct hp_seat *seat HP_NOT_NULL) {
-    hp_u64 end_ns = hp_turns_end(core, seat);
+HP_ONCE hp_u64 hp_grant_end(struct hp_core *core HP_NOT_NULL, struct hp_pcpu *slot HP_NOT_NULL) {
+    hp_u64 end_ns = hp_turns_end(core, slot);
 
-    end_ns = hp_least(end_ns, hp_pays_until(core, seat->grant.pay));
-    if (seat->grant.also == HP_NONE)
+    end_ns = hp_least(end_ns, hp_pays_until(core, slot->grant.pay));
+    if (slot->grant.also == HP_NONE)
         return end_ns;
-    return hp_least(end_ns, hp_pays_until(core, seat->grant.also));
+    return hp_least(end_ns, hp_pays_until(core, slot->grant.also));
 }
 
 /* The earliest end of all grants but the one on 'except'. */
@@ -180,7 +181,7 @@ HP_RARE hp_u64 hp_first_end(struct hp_core *core, hp_u32 except) {
         if (pcpu >= hp_pcpus(core))
             break;
         if (pcpu != except)
-            end_ns = hp_least(end_ns, hp_seat_of(core, pcpu)->grant.until_ns);
+            end_ns = hp_least(end_ns, hp_pcpu_of(core, pcpu)->grant.until_ns);
     }
     return end_ns;
 }
@@ -196,7 +197,7 @@ HP_FN hp_u32 hp_runs_elsewhere(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
         return 0;
     if (server->held_on != HP_NONE && server->held_on != pcpu)
         return 1;
-    return server->last_pcpu != pcpu && hp_seat_of(core, server->last_pcpu)->grant.run == vcpu;
+    return server->last_pcpu != pcpu && hp_pcpu_of(core, server->last_pcpu)->grant.run == vcpu;
 }
 
 /* Who should run on this pcpu and can: a vcpu leaves a pcpu only at that pcpu's own pick. */
@@ -209,7 +210,7 @@ HP_FN hp_u32 hp_able_to_run(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
 /* Whether this payer still pays for another pcpu, or runs there, which has not picked again yet. */
 HP_RARE hp_u32 hp_is_elsewhere(struct hp_core *core, hp_u32 payer, hp_u32 pcpu) {
     HP_FOR (other, HP_PCPUS) {
-        const struct hp_grant *grant = &hp_seat_of(core, other)->grant;
+        const struct hp_grant *grant = &hp_pcpu_of(core, other)->grant;
 
         if (other >= hp_pcpus(core))
             break;
@@ -229,8 +230,8 @@ HP_FN hp_u32 hp_payer_waits(struct hp_core *core, hp_u32 payer, hp_u32 pcpu) {
 }
 
 /* Who pays as well where this vcpu runs: one that its context keeps from running does not. */
-HP_FN hp_u32 hp_also_pays(const struct hp_seat *seat, hp_u32 run) {
-    return seat->plan_also == HP_NONE ? HP_NONE : run;
+HP_FN hp_u32 hp_also_pays(const struct hp_pcpu *slot, hp_u32 run) {
+    return slot->plan_also == HP_NONE ? HP_NONE : run;
 }
 
 /* The level that this payer is on. */
@@ -243,31 +244,31 @@ HP_FN hp_u32 hp_level_of(struct hp_core *core, hp_u32 payer) {
  * is left out, and follows when they have.
  */
 HP_FN void hp_possible(struct hp_core *core, hp_u32 pcpu, struct hp_grant *grant) {
-    const struct hp_seat *seat = hp_seat_of(core, pcpu);
-    const hp_u32 waits = hp_payer_waits(core, seat->plan_pay, pcpu);
+    const struct hp_pcpu *slot = hp_pcpu_of(core, pcpu);
+    const hp_u32 waits = hp_payer_waits(core, slot->plan_pay, pcpu);
 
-    grant->pay = waits ? HP_NONE : seat->plan_pay;
-    grant->run = waits ? HP_NONE : hp_able_to_run(core, seat->plan_run, pcpu);
-    grant->also = hp_also_pays(seat, grant->run);
+    grant->pay = waits ? HP_NONE : slot->plan_pay;
+    grant->run = waits ? HP_NONE : hp_able_to_run(core, slot->plan_run, pcpu);
+    grant->also = hp_also_pays(slot, grant->run);
     grant->level = hp_level_of(core, grant->pay);
 }
 
 /* Records that this vcpu is now the last in its role here, and gives it a turn if it needs one. */
-HP_SHARED void hp_give_turn(struct hp_core *core, struct hp_seat *seat, hp_u32 vcpu, hp_u32 role) {
-    const hp_u32 slot = HP_INDEX(role, HP_ROLES);
-    const hp_u32 before = seat->last[slot];
+HP_SHARED void hp_give_turn(struct hp_core *core, struct hp_pcpu *slot, hp_u32 vcpu, hp_u32 role) {
+    const hp_u32 of_role = HP_INDEX(role, HP_ROLES);
+    const hp_u32 before = slot->last[of_role];
     struct hp_server *server;
 
     if (!hp_is_vcpu(vcpu))
         return;
-    seat->last[slot] = vcpu;
+    slot->last[of_role] = vcpu;
     hp_requeue_effort(core, before);
-    if (hp_turn_length(core, role) == 0 || seat->plan_keeps[slot])
+    if (hp_turn_length(core, role) == 0 || slot->plan_keeps[of_role])
         return;
     server = hp_server_of(core, vcpu);
-    server->turn_ns[slot] = core->now_ns + 1u;
-    server->turn_place[slot] = server->place;
-    seat->plan_keeps[slot] = 1; /* a second pick on this plan is no new turn */
+    server->turn_ns[of_role] = core->now_ns + 1u;
+    server->turn_place[of_role] = server->place;
+    slot->plan_keeps[of_role] = 1; /* a second pick on this plan is no new turn */
     hp_requeue_effort(core, vcpu);
 }
 
@@ -296,7 +297,7 @@ HP_FN void hp_copy_grant(struct hp_grant *to, const struct hp_grant *from) {
 /* Makes the next grant of the only pcpu, where there are no turns: until its payers' end, or the
  * next alarm. */
 HP_FN void hp_pick_plain(struct hp_core *core, hp_u64 now_ns, struct hp_grant *grant) {
-    struct hp_seat *seat = hp_only_seat(core);
+    struct hp_pcpu *slot = hp_only_pcpu(core);
     hp_u64 until_ns = hp_settle_plain(core, now_ns);
     hp_u32 level = 0;
     hp_u32 also;
@@ -305,58 +306,58 @@ HP_FN void hp_pick_plain(struct hp_core *core, hp_u64 now_ns, struct hp_grant *g
 
     if (!core->planned)
         hp_plan_plain(core);
-    run = hp_holds(core) ? hp_able_to_run(core, seat->plan_run, 0) : seat->plan_run;
-    pay = seat->plan_pay;
-    also = hp_also_pays(seat, run);
+    run = hp_holds(core) ? hp_able_to_run(core, slot->plan_run, 0) : slot->plan_run;
+    pay = slot->plan_pay;
+    also = hp_also_pays(slot, run);
     if (pay != HP_NONE) {
         const struct hp_server *server = hp_server_of(core, pay);
 
         level = server->level;
         until_ns = hp_least(until_ns, hp_server_pays_until(core, server));
-        seat->last[HP_PAYER] = pay;
+        slot->last[HP_PAYER] = pay;
     }
     if (also != HP_NONE)
         until_ns = hp_least(until_ns, hp_pays_until(core, also));
     if (run != HP_NONE)
-        seat->last[HP_RUNNER] = run;
+        slot->last[HP_RUNNER] = run;
     grant->start_ns = core->now_ns;
     grant->until_ns = until_ns;
     grant->run = run;
     grant->pay = pay;
     grant->also = also;
     grant->level = level;
-    hp_copy_grant(&seat->grant, grant);
-    seat->effort = HP_NONE;
-    seat->holder = seat->plan_holder;
-    seat->stale = 0;
-    seat->plan_new = 0;
-    seat->wrong_from_ns = HP_NEVER;
+    hp_copy_grant(&slot->grant, grant);
+    slot->effort = HP_NONE;
+    slot->holder = slot->plan_holder;
+    slot->must_repick = 0;
+    slot->plan_new = 0;
+    slot->invalid_since_ns = HP_NEVER;
 }
 
 /* Makes the planned grant of this pcpu the grant in force. */
 HP_SHARED void hp_commit(struct hp_core *core, hp_u32 pcpu) {
-    struct hp_seat *seat = hp_seat_of(core, pcpu);
-    struct hp_grant *grant = &seat->grant;
+    struct hp_pcpu *slot = hp_pcpu_of(core, pcpu);
+    struct hp_grant *grant = &slot->grant;
     const hp_u32 before = grant->run;
     hp_u32 run;
 
     hp_possible(core, pcpu, grant);
     run = grant->run;
     grant->start_ns = core->now_ns;
-    seat->effort = run == HP_NONE ? hp_able_to_run(core, seat->plan_effort, pcpu) : HP_NONE;
-    seat->holder = seat->plan_holder != HP_NONE ? seat->plan_holder : run;
-    seat->stale = 0;
-    seat->plan_new = 0;
-    seat->wrong_from_ns = HP_NEVER;
+    slot->effort = run == HP_NONE ? hp_able_to_run(core, slot->plan_effort, pcpu) : HP_NONE;
+    slot->holder = slot->plan_holder != HP_NONE ? slot->plan_holder : run;
+    slot->must_repick = 0;
+    slot->plan_new = 0;
+    slot->invalid_since_ns = HP_NEVER;
     if (run == HP_NONE)
-        grant->run = seat->effort;
+        grant->run = slot->effort;
     hp_hand_over(core, pcpu, before, grant->run);
-    hp_give_turn(core, seat, grant->pay, HP_PAYER);
-    hp_give_turn(core, seat, run, HP_RUNNER);
+    hp_give_turn(core, slot, grant->pay, HP_PAYER);
+    hp_give_turn(core, slot, run, HP_RUNNER);
     if (hp_has(core, HP_HAS_SHARES))
-        hp_weights_commit(core, seat->effort);
+        hp_weights_commit(core, slot->effort);
     else
-        hp_give_turn(core, seat, seat->effort, HP_EFFORT);
+        hp_give_turn(core, slot, slot->effort, HP_EFFORT);
     if (hp_is_vcpu(grant->pay))
         hp_server_of(core, grant->pay)->last_pcpu = pcpu;
     if (hp_is_vcpu(grant->run))
@@ -365,13 +366,13 @@ HP_SHARED void hp_commit(struct hp_core *core, hp_u32 pcpu) {
 
 /* Until when: its own end, or the next alarm if no other pcpu wakes up in time for that. */
 HP_SHARED void hp_set_until(struct hp_core *core, hp_u32 pcpu) {
-    struct hp_seat *seat = hp_seat_of(core, pcpu);
-    const hp_u64 end_ns = hp_grant_end(core, seat);
+    struct hp_pcpu *slot = hp_pcpu_of(core, pcpu);
+    const hp_u64 end_ns = hp_grant_end(core, slot);
     const hp_u64 alarm_ns = hp_next_alarm(core);
 
-    seat->grant.until_ns = end_ns;
+    slot->grant.until_ns = end_ns;
     if (alarm_ns < end_ns && (hp_pcpus(core) == 1 || hp_first_end(core, pcpu) > alarm_ns))
-        seat->grant.until_ns = alarm_ns;
+        slot->grant.until_ns = alarm_ns;
 }
 
 /* Makes the planned grant of this pcpu the grant in force, until when at the latest. */
@@ -386,18 +387,18 @@ HP_PART_ONCE HP_NOTHING hp_put_in_force(struct hp_core *core HP_NOT_NULL, hp_u32
  * one cannot.
  */
 HP_FN hp_u32 hp_grant_wrong(struct hp_core *core, hp_u32 pcpu) {
-    struct hp_seat *seat = hp_seat_of(core, pcpu);
-    const struct hp_grant *grant = &seat->grant;
+    struct hp_pcpu *slot = hp_pcpu_of(core, pcpu);
+    const struct hp_grant *grant = &slot->grant;
     struct hp_grant can;
 
     if (hp_is_stolen(core, pcpu))
         return 0;
     hp_possible(core, pcpu, &can);
     if (can.run == HP_NONE)
-        can.run = hp_able_to_run(core, seat->plan_effort, pcpu);
+        can.run = hp_able_to_run(core, slot->plan_effort, pcpu);
     /* One test for all: compared one by one, two of them are read together while on their way. */
     if ((grant->run ^ can.run) | (grant->pay ^ can.pay) | (grant->also ^ can.also)
-        | (grant->level ^ can.level) | seat->stale)
+        | (grant->level ^ can.level) | slot->must_repick)
         return 1;
-    return hp_grant_end(core, seat) < grant->until_ns;
+    return hp_grant_end(core, slot) < grant->until_ns;
 }

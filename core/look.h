@@ -14,12 +14,12 @@ HP_FN hp_u64 hp_now_ns(const struct hp_core *core) {
 
 /* The grant in force on this pcpu. */
 HP_FN const struct hp_grant *hp_granted(const struct hp_core *core, hp_u32 pcpu) {
-    return &core->seat[HP_INDEX(pcpu, HP_PCPUS)].grant;
+    return &core->pcpu[HP_INDEX(pcpu, HP_PCPUS)].grant;
 }
 
 /* The same on the first pcpu, which may be the only one. */
 HP_FN const struct hp_grant *hp_only_granted(const struct hp_core *core) {
-    return &core->seat[0].grant;
+    return &core->pcpu[0].grant;
 }
 
 /* When somebody must look after a refill next, as the last pick found it: it holds until the core
@@ -41,7 +41,7 @@ HP_FN hp_u32 hp_running(const struct hp_core *core, hp_u32 pcpu) {
 
 /* Whether this vcpu has work. */
 HP_FN hp_u32 hp_runnable(const struct hp_core *core, hp_u32 vcpu) {
-    return core->server[HP_INDEX(vcpu, HP_VCPUS)].working;
+    return core->server[HP_INDEX(vcpu, HP_VCPUS)].runnable;
 }
 
 /* Whether this vcpu's context is on a pcpu still, or again by hp_hold. */

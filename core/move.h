@@ -16,12 +16,11 @@ struct hp_moving {
     struct hp_params params;
     struct hp_params wanted; /* new parameters that wait for their time, if there are such */
     hp_u32 waits;
-    hp_u32 working;
+    hp_u32 runnable;
     hp_i64 left_ns;
     hp_u64 refill_ns;
 };
 
-/* Takes a vcpu out. */
 HP_COLD hp_u32 hp_leave(struct hp_core *core, hp_u32 vcpu, struct hp_moving *moving,
                         hp_u64 now_ns) {
     const struct hp_server *server;
@@ -43,13 +42,12 @@ HP_COLD hp_u32 hp_leave(struct hp_core *core, hp_u32 vcpu, struct hp_moving *mov
     moving->wanted.flags = server->new_flags;
     moving->wanted.weight = 0;
     moving->waits = server->change_at_ns != HP_NEVER;
-    moving->working = server->working;
+    moving->runnable = server->runnable;
     moving->left_ns = server->level == 0 ? server->remaining_ns : 0;
     moving->refill_ns = server->deadline_ns;
     return hp_remove(core, vcpu, now_ns);
 }
 
-/* Brings it in, under a number that is free. */
 HP_COLD hp_u32 hp_join(struct hp_core *core, hp_u32 vcpu, const struct hp_moving *moving,
                        hp_u64 now_ns) {
     const hp_u32 error = hp_add(core, vcpu, &moving->params, now_ns);
@@ -58,8 +56,8 @@ HP_COLD hp_u32 hp_join(struct hp_core *core, hp_u32 vcpu, const struct hp_moving
     if (error)
         return error;
     server = hp_server_of(core, vcpu);
-    if (moving->working)
-        hp_set_working(core, vcpu);
+    if (moving->runnable)
+        hp_set_runnable(core, vcpu);
     if (!hp_is_served(core, vcpu)) {
         hp_requeue_effort(core, vcpu);
         return HP_OK;

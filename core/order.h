@@ -61,9 +61,9 @@ HP_FN hp_u64 hp_turn_end(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
 
 /* Whether this vcpu was the last in that role on its pcpu. */
 HP_FN hp_u32 hp_was_last(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
-    const struct hp_seat *seat = hp_seat_of(core, hp_server_of(core, vcpu)->last_pcpu);
+    const struct hp_pcpu *slot = hp_pcpu_of(core, hp_server_of(core, vcpu)->last_pcpu);
 
-    return seat->last[HP_INDEX(role, HP_ROLES)] == vcpu;
+    return slot->last[HP_INDEX(role, HP_ROLES)] == vcpu;
 }
 
 /* Whether this vcpu was the last in that role on its pcpu, and may go on. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Placement: the first m in order get the m pcpus. One that is seated already stays where it
+ * Placement: the first m in order get the m pcpus. One that has one already stays where it
  * is; a newcomer takes its last pcpu if that is free, else the lowest free one (affinity.h).
  *
  * Servers and best-effort vcpus are placed by the same rule, the latter on what is left idle.
- * Where vcpus are bound to pcpus the first in order may be passed over, and one that is seated may
+ * Where vcpus are bound to pcpus the first in order may be passed over, and one that has one may
  * have to make room.
  */
 #pragma once
@@ -24,19 +24,19 @@ HP_FN hp_u64 hp_pcpu_mask(const struct hp_core *core) {
 }
 
 /* Whether this vcpu has a pcpu now, in this role. */
-HP_FN hp_u32 hp_has_seat(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
-    const struct hp_seat *seat = hp_seat_of(core, hp_server_of(core, vcpu)->last_pcpu);
+HP_FN hp_u32 hp_has_pcpu(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
+    const struct hp_pcpu *slot = hp_pcpu_of(core, hp_server_of(core, vcpu)->last_pcpu);
 
-    return (role == HP_EFFORT ? seat->effort : seat->holder) == vcpu;
+    return (role == HP_EFFORT ? slot->effort : slot->holder) == vcpu;
 }
 
 HP_FN void hp_assign(struct hp_core *core, hp_u32 pcpu, hp_u32 vcpu, hp_u32 role) {
-    struct hp_seat *seat = hp_seat_of(core, pcpu);
+    struct hp_pcpu *slot = hp_pcpu_of(core, pcpu);
 
     if (role == HP_EFFORT)
-        seat->plan_effort = vcpu;
+        slot->plan_effort = vcpu;
     else
-        seat->plan_holder = vcpu;
+        slot->plan_holder = vcpu;
 }
 
 /* The queue of those who are asked in this role. */
@@ -144,7 +144,7 @@ HP_RARE_ONCE hp_u32 hp_choose(struct hp_core *core HP_NOT_NULL, hp_u32 limit, hp
 /*
  * Gives the chosen, all of whom fit, pcpus that they may run on, and the other pcpus to nobody;
  * returns the pcpus that are left.
- * Those that are seated are matched first, so that they move only where one has to make room.
+ * Those that have one are matched first, so that they move only where one has to make room.
  */
 HP_RARE_ONCE hp_u64 hp_place(struct hp_core *core HP_NOT_NULL, hp_u32 count, hp_u64 free,
                              hp_u32 role) {
@@ -163,7 +163,7 @@ HP_RARE_ONCE hp_u64 hp_place(struct hp_core *core HP_NOT_NULL, hp_u32 count, hp_
         if (i >= count)
             break;
         last = hp_server_of(core, vcpu)->last_pcpu;
-        if (hp_has_seat(core, vcpu, role) && (hp_allowed(core, vcpu, free) >> (last % 64u) & 1u))
+        if (hp_has_pcpu(core, vcpu, role) && (hp_allowed(core, vcpu, free) >> (last % 64u) & 1u))
             hp_match_free(core, last, vcpu);
         else
             newcomers |= 1ull << (i % 64u);

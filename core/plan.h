@@ -19,7 +19,7 @@ HP_FN hp_u32 hp_plan_alone(struct hp_core *core, hp_u32 role) {
         return HP_NONE;
     if (core->quantum_ns > 0)
         return hp_choose(core, 1, 1, role) > 0 ? core->chosen[0] : HP_NONE;
-    return hp_ready_first(core, hp_only_seat(core)->last[HP_INDEX(role, HP_ROLES)]);
+    return hp_ready_first(core, hp_only_pcpu(core)->last[HP_INDEX(role, HP_ROLES)]);
 }
 
 /* Gives the pcpus to the servers that are first; returns the pcpus that nobody holds. */
@@ -28,8 +28,8 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
     hp_u32 count;
 
     if (hp_pcpus(core) == 1) {
-        hp_only_seat(core)->plan_holder = hp_plan_alone(core, role);
-        return hp_only_seat(core)->plan_holder == HP_NONE ? hp_pcpu_mask(core) : 0;
+        hp_only_pcpu(core)->plan_holder = hp_plan_alone(core, role);
+        return hp_only_pcpu(core)->plan_holder == HP_NONE ? hp_pcpu_mask(core) : 0;
     }
     count =
         hp_choose(core, hp_pcpus(core) - (HP_STEALS ? core->thefts : 0), hp_pcpu_mask(core), role);
@@ -39,11 +39,11 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
 /* What becomes of the time of one pcpu. */
 #define HP_USE(name, NAME, use, ...)                                                               \
     HP_CASE(SLACK_##NAME)                                                                          \
-    hp_##use##_use(core, seat);                                                                    \
+    hp_##use##_use(core, slot);                                                                    \
     break;
-HP_FN void hp_plan_seat(struct hp_core *core, struct hp_seat *seat) {
-    seat->plan_effort = HP_NONE;
-    hp_owner_use(core, seat);
+HP_FN void hp_plan_pcpu(struct hp_core *core, struct hp_pcpu *slot) {
+    slot->plan_effort = HP_NONE;
+    hp_owner_use(core, slot);
     switch ((enum hp_slack)core->policy.slack) { HP_SLACKS(HP_USE) }
 }
 
@@ -70,13 +70,13 @@ HP_FN hp_u32 hp_keeps_turn(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
 
 HP_RARE void hp_plan_turns(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
-        struct hp_seat *seat = hp_seat_of(core, pcpu);
+        struct hp_pcpu *slot = hp_pcpu_of(core, pcpu);
 
         if (pcpu >= hp_pcpus(core))
             break;
-        seat->plan_keeps[HP_PAYER] = hp_keeps_turn(core, seat->plan_pay, HP_PAYER);
-        seat->plan_keeps[HP_RUNNER] = hp_keeps_turn(core, seat->plan_run, HP_RUNNER);
-        seat->plan_keeps[HP_EFFORT] = hp_keeps_turn(core, seat->plan_effort, HP_EFFORT);
+        slot->plan_keeps[HP_PAYER] = hp_keeps_turn(core, slot->plan_pay, HP_PAYER);
+        slot->plan_keeps[HP_RUNNER] = hp_keeps_turn(core, slot->plan_run, HP_RUNNER);
+        slot->plan_keeps[HP_EFFORT] = hp_keeps_turn(core, slot->plan_effort, HP_EFFORT);
     }
 }
 
@@ -86,23 +86,23 @@ HP_RARE void hp_plan_turns(struct hp_core *core) {
  */
 HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
-    const struct hp_seat *seat = hp_only_seat(core);
+    const struct hp_pcpu *slot = hp_only_pcpu(core);
     hp_u64 holders;
     hp_u64 key;
 
-    if (hp_pcpus(core) > 1 || core->quantum_ns > 0 || seat->plan_run == HP_NONE
-        || hp_is_spare(seat->plan_pay))
+    if (hp_pcpus(core) > 1 || core->quantum_ns > 0 || slot->plan_run == HP_NONE
+        || hp_is_spare(slot->plan_pay))
         return 1;
     if (server->flags & HP_BEST_EFFORT)
         return 0;
     /* Who pays does not depend on work; who runs does, if the payer left its time to others. */
     if (hp_has(core, HP_PAYS_IDLE))
-        return seat->plan_run != seat->plan_holder;
+        return slot->plan_run != slot->plan_holder;
     key = hp_key_of(&core->ready, vcpu);
-    holders = hp_key_of(&core->ready, seat->plan_holder);
+    holders = hp_key_of(&core->ready, slot->plan_holder);
     if (key != holders)
         return key < holders;
-    return hp_break_tie(core, vcpu, seat->plan_holder, HP_RUNNER);
+    return hp_break_tie(core, vcpu, slot->plan_holder, HP_RUNNER);
 }
 
 HP_RARE void hp_plan_all(struct hp_core *core) {
@@ -111,13 +111,13 @@ HP_RARE void hp_plan_all(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= hp_pcpus(core))
             break;
-        hp_seat_of(core, pcpu)->plan_new = 1;
-        hp_plan_seat(core, hp_seat_of(core, pcpu));
+        hp_pcpu_of(core, pcpu)->plan_new = 1;
+        hp_plan_pcpu(core, hp_pcpu_of(core, pcpu));
     }
     if (hp_has(core, HP_HAS_SPARE))
         hp_spare_use(core, free);
     if (hp_has(core, HP_HAS_SHARES))
-        hp_weights_use(core, hp_only_seat(core));
+        hp_weights_use(core, hp_only_pcpu(core));
     else if (core->efforts > 0)
         hp_plan_effort(core);
     if (core->quantum_ns > 0 || core->efforts > 0)
@@ -132,11 +132,11 @@ HP_FN void hp_plan_made(struct hp_core *core) {
 
 /* The same where there is one pcpu and neither turns, best effort, a spare nor shares. */
 HP_SHARED void hp_plan_plain(struct hp_core *core) {
-    struct hp_seat *seat = hp_only_seat(core);
+    struct hp_pcpu *slot = hp_only_pcpu(core);
 
-    seat->plan_holder = hp_ready_first(core, seat->last[hp_holder_role(core)]);
-    seat->plan_new = 1;
-    hp_plan_seat(core, seat);
+    slot->plan_holder = hp_ready_first(core, slot->last[hp_holder_role(core)]);
+    slot->plan_new = 1;
+    hp_plan_pcpu(core, slot);
     hp_plan_made(core);
 }
 

@@ -70,7 +70,7 @@ HP_FN hp_u32 hp_slack_traits(hp_u32 slack) {
 }
 
 /* The lock domain obeys these rules from now on. */
-HP_COLD void hp_obey(struct hp_core *core, const struct hp_policy *policy) {
+HP_COLD void hp_set_rules(struct hp_core *core, const struct hp_policy *policy) {
     core->policy.budget = policy->budget;
     core->policy.order = policy->order;
     core->policy.slack = policy->slack;

@@ -276,7 +276,7 @@ HP_FN hp_u64 hp_alarm_of(const struct hp_core *core, hp_u32 vcpu) {
 HP_SHARED hp_u64 hp_ready_key(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
-    if (!server->working && !hp_has(core, HP_PAYS_IDLE))
+    if (!server->runnable && !hp_has(core, HP_PAYS_IDLE))
         return HP_NEVER;
     if (server->remaining_ns > 0)
         return hp_urgency(core, vcpu);
@@ -336,7 +336,7 @@ HP_FN void hp_fund(struct hp_core *core, struct hp_server *server, hp_u32 funded
 }
 
 /* Puts the server where its account says. */
-HP_FN void hp_requeue(struct hp_core *core, hp_u32 vcpu) {
+HP_FN void hp_requeue_ready(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
     hp_queue_put(core, &core->ready, vcpu, hp_ready_key(core, vcpu));
@@ -354,7 +354,7 @@ HP_PART_ONCE HP_NOTHING hp_dequeue(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu
 
 /* Where a best-effort vcpu stands: who goes on with its turn is first, then by turns. */
 HP_FN hp_u64 hp_effort_key(struct hp_core *core, hp_u32 vcpu) {
-    if (!hp_server_of(core, vcpu)->working)
+    if (!hp_server_of(core, vcpu)->runnable)
         return HP_NEVER;
     return hp_goes_on(core, vcpu, HP_EFFORT) ? 0 : hp_server_of(core, vcpu)->turn_ns[HP_EFFORT];
 }

@@ -12,13 +12,13 @@ HP_FN hp_u64 *hp_word_of(struct hp_core *core, hp_u32 vcpu) {
     return &core->work[HP_INDEX(vcpu / 64u, HP_WORDS)];
 }
 
-HP_FN void hp_set_working(struct hp_core *core, hp_u32 vcpu) {
-    hp_server_of(core, vcpu)->working = 1;
+HP_FN void hp_set_runnable(struct hp_core *core, hp_u32 vcpu) {
+    hp_server_of(core, vcpu)->runnable = 1;
     *hp_word_of(core, vcpu) |= 1ull << (vcpu % 64u);
 }
 
 HP_FN void hp_set_idle(struct hp_core *core, hp_u32 vcpu) {
-    hp_server_of(core, vcpu)->working = 0;
+    hp_server_of(core, vcpu)->runnable = 0;
     *hp_word_of(core, vcpu) &= ~(1ull << (vcpu % 64u));
 }
 
@@ -30,7 +30,7 @@ HP_FN hp_u32 hp_words(const struct hp_core *core) {
 #define HP_EACH_WORD(core, w) for (hp_u32 w = 0; w < HP_WORDS && w < hp_words(core); w++)
 
 /* The lowest vcpu from this number on that has work, or HP_NONE. */
-HP_FN hp_u32 hp_next_working(const struct hp_core *core, hp_u32 from) {
+HP_FN hp_u32 hp_next_runnable(const struct hp_core *core, hp_u32 from) {
     HP_EACH_WORD (core, w) {
         hp_u64 bits = core->work[w];
 

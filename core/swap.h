@@ -17,7 +17,7 @@ HP_FN void hp_expire_grants(struct hp_core *core) {
     HP_FOR (pcpu, HP_PCPUS) {
         if (pcpu >= hp_pcpus(core))
             break;
-        hp_expire(hp_seat_of(core, pcpu), core->now_ns);
+        hp_expire(hp_pcpu_of(core, pcpu), core->now_ns);
     }
     core->planned = 0;
 }
@@ -44,7 +44,7 @@ HP_ONCE HP_NOTHING hp_swap_in(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
     const hp_i64 left_ns = server->remaining_ns < most_ns ? server->remaining_ns : most_ns;
 
     hp_start_server(core, vcpu, left_ns, server->deadline_ns);
-    server->fresh = 0;
+    server->never_ran = 0;
     server->idle_from_ns = core->now_ns; /* into polling: lost when this instant is over */
     if (server->change_at_ns != HP_NEVER)
         hp_schedule_change(core, vcpu);
@@ -54,7 +54,11 @@ HP_ONCE HP_NOTHING hp_swap_in(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
     HP_DONE();
 }
 
-/* Takes all servers out of the rules in force and brings them under others. */
+/*
+ * Takes all servers out of the rules in force and brings them under others. What is due at this
+ * instant is done as each leaves the old rules, and the queues are told of all of them at once: so
+ * a swap takes one look at each.
+ */
 HP_FN void hp_swap_all(struct hp_core *core, const struct hp_policy *policy) {
     const hp_u32 numbers = (hp_u32)hp_least(core->numbers, HP_VCPUS);
 
@@ -64,7 +68,7 @@ HP_FN void hp_swap_all(struct hp_core *core, const struct hp_policy *policy) {
         if (hp_is_served(core, vcpu))
             hp_swap_out(core, vcpu);
     }
-    hp_obey(core, policy);
+    hp_set_rules(core, policy);
     HP_FOR (vcpu, numbers) {
         if (hp_is_served(core, vcpu))
             hp_swap_in(core, vcpu);
@@ -74,10 +78,6 @@ HP_FN void hp_swap_all(struct hp_core *core, const struct hp_policy *policy) {
     hp_queue_renew(core, &core->due);
 }
 
-/*
- * Replaces the running policy. What is due at this instant is done as each server leaves the old
- * rules, and the queues are told of all of them at once: so a swap takes one look at each.
- */
 HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *policy, hp_u64 now_ns) {
     if (!hp_policy_legal(policy, hp_pcpus(core)))
         return HP_ERROR_POLICY;
@@ -96,7 +96,6 @@ HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *polic
     return HP_OK;
 }
 
-/* Gives the spare new parameters; it has nothing until its next refill. */
 HP_COLD hp_u32 hp_set_spare(struct hp_core *core, hp_u64 period_ns, hp_u64 budget_ns,
                             hp_u64 now_ns) {
     if (period_ns == 0 || period_ns > HP_TIME_MAX || budget_ns > period_ns

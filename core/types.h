@@ -125,17 +125,18 @@ struct hp_server {
     hp_u32 priority;
     hp_u32 flags;
     hp_u32 present;
-    hp_u32 funded;  /* had budget when the queue was last told */
-    hp_u32 working; /* has work */
-    hp_u32 level;   /* 0, or how many levels it has dropped into extra time */
+    hp_u32 funded;   /* had budget when the queue was last told */
+    hp_u32 runnable; /* has work */
+    hp_u32 level;    /* 0, or how many levels it has dropped into extra time */
     hp_u32 last_pcpu;
     hp_u32 held_on;     /* the pcpu that its context is not off yet, or HP_NONE */
     hp_u32 refill_head; /* sporadic: the queue of refills, a ring */
     hp_u32 refill_count;
-    hp_u32 fresh;  /* slices: added under the policy in force, and never had work */
-    hp_u32 weight; /* weights: of a best-effort vcpu */
-    hp_u64 claim;  /* weights: a claim to a share for lost time, the lowest first; 0: none */
-    hp_u64 score;  /* weights: what it has had by weight, the lowest first */
+    hp_u32 never_ran;      /* slices: added under the policy in force, and never had work */
+    hp_u32 weight;         /* weights: of a best-effort vcpu */
+    hp_u64 lost_slice_key; /* weights: of a claim to a share for a lost slice, the lowest first; 0:
+                              none */
+    hp_u64 weighted_usage; /* weights: what it has had by weight, the lowest first */
 } HP_ALIGNED(256);
 
 /* A queue of vcpus by key (queue.h). */
@@ -150,13 +151,13 @@ struct hp_queue {
 };
 
 /* A pcpu: what it was granted, what it should be granted, and whose turn it is. */
-struct hp_seat {
+struct hp_pcpu {
     struct hp_grant grant;
-    hp_u32 holder; /* the server that the seat was given to: it pays (periodic) or runs */
+    hp_u32 holder; /* the server that the pcpu was given to: it pays (periodic) or runs */
     hp_u32 effort; /* the best-effort vcpu that runs here */
     hp_u32 last[HP_ROLES];
-    hp_u64 wrong_from_ns; /* since when the grant is known to be wrong, or HP_NEVER */
-    hp_u32 stale; /* the grant rests on what has changed: pick again whatever the plan says */
+    hp_u64 invalid_since_ns; /* since when the grant is known to be wrong, or HP_NEVER */
+    hp_u32 must_repick; /* the grant rests on what has changed: pick again whatever the plan says */
     hp_u32 plan_holder;
     hp_u32 plan_run;
     hp_u32 plan_pay;
@@ -178,7 +179,7 @@ struct hp_spare {
 /* A share of time that nobody with budget asks for (slack rule weights). */
 struct hp_share {
     hp_u64 until_ns;
-    hp_u64 claim;   /* that it was given for, or HP_NEVER: by weight */
+    hp_u64 key;     /* of the lost slice that it was given for, or HP_NEVER: by weight */
     hp_u32 vcpu;    /* whose share it is, or HP_NONE */
     hp_u32 planned; /* the plan is to begin another one */
 };
@@ -192,7 +193,7 @@ struct hp_core {
     hp_u32 words;        /* words of the set of those with work that are in use */
     hp_u32 numbers;      /* vcpu numbers that are in use are below this */
     hp_u32 groups;       /* groups of the queues that are in use */
-    hp_u32 planned;      /* the plan of every seat is what it should be */
+    hp_u32 planned;      /* the plan of every pcpu is what it should be */
     hp_u32 overdue;      /* something may be due by now that is not done */
     hp_u32 efforts;      /* best-effort vcpus that are present */
     hp_u32 plain;        /* one pcpu without turns, best effort or a spare: short ways will do */
@@ -221,7 +222,7 @@ struct hp_core {
     hp_u64 matched;             /* scratch: pcpus that have a vcpu in the matching (affinity.h) */
     hp_u32 match[HP_PCPUS];     /* scratch: which one */
     hp_u32 via[HP_PCPUS];       /* scratch: where a pcpu was found from */
-    struct hp_seat seat[HP_PCPUS];
+    struct hp_pcpu pcpu[HP_PCPUS];
     struct hp_server server[HP_VCPUS];
     struct hp_refill refill[HP_VCPUS * HP_REFILLS];
 };
@@ -255,13 +256,13 @@ HP_FN hp_u64 hp_deadline_ns(struct hp_core *core, hp_u32 vcpu) {
     return hp_server_of(core, vcpu)->deadline_ns;
 }
 
-HP_FN struct hp_seat *hp_seat_of(struct hp_core *core, hp_u32 pcpu) {
-    return &core->seat[HP_INDEX(pcpu, HP_PCPUS)];
+HP_FN struct hp_pcpu *hp_pcpu_of(struct hp_core *core, hp_u32 pcpu) {
+    return &core->pcpu[HP_INDEX(pcpu, HP_PCPUS)];
 }
 
-/* The seat of the first pcpu, which may be the only one. */
-HP_FN struct hp_seat *hp_only_seat(struct hp_core *core) {
-    return &core->seat[0];
+/* The first pcpu, which may be the only one. */
+HP_FN struct hp_pcpu *hp_only_pcpu(struct hp_core *core) {
+    return &core->pcpu[0];
 }
 
 /* The pcpus that are stolen, as a mask. */

@@ -97,20 +97,16 @@ HP_FN void hp_clear_server(struct hp_server *server) {
     server->place = 0;
 
     server->level = 0;
-    server->working = 0;
+    server->runnable = 0;
     server->last_pcpu = 0;
     server->held_on = HP_NONE;
     server->refill_head = 0;
     server->refill_count = 0;
-    server->fresh = 1;
+    server->never_ran = 1;
     server->funded = 0;
     hp_forget_shares(server);
 }
 
-/*
- * Adds a vcpu, without work. Its server has no budget until its first refill, at the first
- * multiple of its period that is not in the past.
- */
 HP_COLD hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
                       hp_u64 now_ns) {
     const hp_u32 error = hp_validate(core, vcpu, params);
@@ -141,32 +137,28 @@ HP_COLD hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params 
     if (params->flags & HP_BEST_EFFORT)
         return HP_OK;
     hp_start_server(core, vcpu, 0, hp_first_refill(core, params->period_ns));
-    hp_enlist(core, vcpu);
+    hp_requeue(core, vcpu);
     return HP_OK;
 }
 
 /* The grant of this pcpu cannot be relied on from this time on: it has to pick again. */
-HP_FN void hp_expire(struct hp_seat *seat, hp_u64 from_ns) {
-    seat->wrong_from_ns = hp_least(seat->wrong_from_ns, from_ns);
-    seat->stale = 1;
+HP_FN void hp_expire(struct hp_pcpu *slot, hp_u64 from_ns) {
+    slot->invalid_since_ns = hp_least(slot->invalid_since_ns, from_ns);
+    slot->must_repick = 1;
 }
 
 /* The new parameters wait for their time; a grant that the server pays for ends there. */
 HP_FN void hp_schedule_change(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    struct hp_seat *seat = hp_seat_of(core, server->last_pcpu);
+    struct hp_pcpu *slot = hp_pcpu_of(core, server->last_pcpu);
 
     server->change_at_ns = hp_change_time(core, vcpu);
-    hp_enlist(core, vcpu);
+    hp_requeue(core, vcpu);
     core->overdue = 1;
-    if (seat->grant.pay == vcpu || seat->grant.also == vcpu)
-        hp_expire(seat, server->change_at_ns);
+    if (slot->grant.pay == vcpu || slot->grant.also == vcpu)
+        hp_expire(slot, server->change_at_ns);
 }
 
-/*
- * Gives a server new parameters. They take effect at its next refill, which becomes its origin;
- * a second change before that replaces the first. A vcpu keeps being best effort, or not.
- */
 HP_COLD hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
                          hp_u64 now_ns) {
     const hp_u32 error = hp_validate(core, vcpu, params);
@@ -194,21 +186,21 @@ HP_COLD hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_para
 }
 
 /* The vcpu is gone: nobody is granted it, and it pays for nothing any more. */
-HP_FN void hp_leave_seats(struct hp_core *core, hp_u32 vcpu) {
+HP_FN void hp_leave_pcpus(struct hp_core *core, hp_u32 vcpu) {
     HP_FOR (pcpu, HP_PCPUS) {
-        struct hp_seat *seat = hp_seat_of(core, pcpu);
+        struct hp_pcpu *slot = hp_pcpu_of(core, pcpu);
 
         if (pcpu >= hp_pcpus(core))
             break;
-        if (seat->grant.run == vcpu || seat->grant.pay == vcpu)
-            hp_expire(seat, core->now_ns);
-        seat->grant.run = seat->grant.run == vcpu ? HP_NONE : seat->grant.run;
-        seat->grant.pay = seat->grant.pay == vcpu ? HP_NONE : seat->grant.pay;
-        seat->grant.also = seat->grant.also == vcpu ? HP_NONE : seat->grant.also;
-        seat->holder = seat->holder == vcpu ? HP_NONE : seat->holder;
-        seat->effort = seat->effort == vcpu ? HP_NONE : seat->effort;
+        if (slot->grant.run == vcpu || slot->grant.pay == vcpu)
+            hp_expire(slot, core->now_ns);
+        slot->grant.run = slot->grant.run == vcpu ? HP_NONE : slot->grant.run;
+        slot->grant.pay = slot->grant.pay == vcpu ? HP_NONE : slot->grant.pay;
+        slot->grant.also = slot->grant.also == vcpu ? HP_NONE : slot->grant.also;
+        slot->holder = slot->holder == vcpu ? HP_NONE : slot->holder;
+        slot->effort = slot->effort == vcpu ? HP_NONE : slot->effort;
         HP_EACH_ROLE (role)
-            seat->last[role] = seat->last[role] == vcpu ? HP_NONE : seat->last[role];
+            slot->last[role] = slot->last[role] == vcpu ? HP_NONE : slot->last[role];
     }
     hp_end_share(core, vcpu);
 }
@@ -220,7 +212,7 @@ HP_COLD hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         return HP_ERROR_VCPU;
     server = hp_server_of(core, vcpu);
     hp_settle(core, now_ns);
-    hp_leave_seats(core, vcpu);
+    hp_leave_pcpus(core, vcpu);
     core->efforts -= server->flags & HP_BEST_EFFORT;
     core->bound -= core->affinity[HP_INDEX(vcpu, HP_VCPUS)] != 0;
     core->affinity[HP_INDEX(vcpu, HP_VCPUS)] = 0;
@@ -235,41 +227,39 @@ HP_COLD hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     return HP_OK;
 }
 
-/* The vcpu has work. */
 HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u32 planned;
 
     HP_ASSERT(server->present);
     hp_settle(core, now_ns);
-    if (server->working)
+    if (server->runnable)
         return;
     planned = core->planned;
     if (!(server->flags & HP_BEST_EFFORT)) {
         /* These rules do not ask for work; so a refill sets the alarm once and for good. */
-        server->working = hp_has(core, HP_TIMED) && hp_has(core, HP_KEEPS);
+        server->runnable = hp_has(core, HP_TIMED) && hp_has(core, HP_KEEPS);
         hp_catch_up(core, vcpu, core->now_ns);
         hp_activate(core, vcpu, core->now_ns);
     }
-    hp_set_working(core, vcpu);
+    hp_set_runnable(core, vcpu);
     if (server->flags & HP_BEST_EFFORT)
         hp_requeue_effort(core, vcpu);
     else if (!hp_has(core, HP_PAYS_IDLE) && hp_key_of(&core->ready, vcpu) == HP_NEVER)
-        hp_enlist(core, vcpu);
+        hp_requeue(core, vcpu);
     core->planned = planned && !hp_arrival_matters(core, vcpu);
 }
 
-/* The vcpu has no work any more. Refills of this instant come after this. */
 HP_FN void hp_depart(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    struct hp_seat *seat = hp_seat_of(core, server->last_pcpu);
+    struct hp_pcpu *slot = hp_pcpu_of(core, server->last_pcpu);
 
     HP_ASSERT(server->present);
     hp_charge_all(core, now_ns);
-    if (!server->working)
+    if (!server->runnable)
         return;
-    if (seat->grant.run == vcpu)
-        seat->wrong_from_ns = hp_least(seat->wrong_from_ns, core->now_ns);
+    if (slot->grant.run == vcpu)
+        slot->invalid_since_ns = hp_least(slot->invalid_since_ns, core->now_ns);
     server->idle_from_ns = core->now_ns;
     hp_set_idle(core, vcpu);
     hp_end_share(core, vcpu);

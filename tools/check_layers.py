@@ -84,10 +84,10 @@ DEVELOPMENT = ("tests", "bench", "tools", "pytest", "hypothesis", "jsonschema")
 
 # Where the core's state is laid out.
 STATE = Path("core/types.h")
-LAID_OUT = ("hp_core", "hp_server", "hp_seat", "hp_queue", "hp_share")
+LAID_OUT = ("hp_core", "hp_server", "hp_pcpu", "hp_queue", "hp_share")
 
 # What hands out a part of it.
-INSIDE = re.compile(r"\bhp_(?:server|seat|queue)_of\b|\bstruct hp_(?:server|seat|queue|share)\b")
+INSIDE = re.compile(r"\bhp_(?:server|pcpu|queue)_of\b|\bstruct hp_(?:server|pcpu|queue|share)\b")
 
 # An import of a module of tests.
 OF_TESTS = re.compile(

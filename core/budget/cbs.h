@@ -44,7 +44,7 @@ HP_COLD void hp_cbs_change(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     const hp_i64 debt_ns = server->remaining_ns < 0 ? server->remaining_ns : 0;
     const hp_u64 at_ns = server->change_at_ns;
 
-    hp_take_change(core, server);
+    hp_apply_params(core, server);
     server->remaining_ns = (hp_i64)server->budget_ns + debt_ns;
     server->deadline_ns = at_ns + server->period_ns;
     hp_refilled(core, vcpu);
@@ -69,7 +69,7 @@ HP_FN hp_u64 hp_cbs_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 fro
         return 0;
     periods = hp_parts(to_ns - from_ns, server->period_ns);
     server->deadline_ns += hp_times(periods, server->period_ns);
-    hp_enlist(core, vcpu);
+    hp_requeue(core, vcpu);
     core->planned = 0;
     return hp_times(periods, server->period_ns);
 }
@@ -128,7 +128,7 @@ HP_RARE void hp_cbs_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         && !hp_product_above((hp_u64)server->remaining_ns, server->period_ns,
                              server->deadline_ns - now_ns, server->budget_ns))
         return;
-    hp_take_change(core, server);
+    hp_apply_params(core, server);
     server->remaining_ns = (hp_i64)server->budget_ns;
     server->deadline_ns = now_ns + server->period_ns;
     hp_refilled(core, vcpu);

@@ -29,7 +29,7 @@ HP_COLD void hp_polling_rest(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 }
 
 HP_RARE void hp_polling_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
-    if (hp_server_of(core, vcpu)->working)
+    if (hp_server_of(core, vcpu)->runnable)
         hp_timed_catch_up(core, vcpu, now_ns);
     else
         hp_polling_rest(core, vcpu, now_ns);

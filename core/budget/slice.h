@@ -38,16 +38,16 @@ HP_RARE void hp_slice_rest(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 
     if (server->change_at_ns > now_ns)
         return;
-    hp_take_change(core, server);
+    hp_apply_params(core, server);
     if (server->remaining_ns > (hp_i64)server->budget_ns)
         server->remaining_ns = (hp_i64)server->budget_ns;
     server->level = 0;
     server->extra_ns = 0;
-    hp_enlist(core, vcpu);
+    hp_requeue(core, vcpu);
 }
 
 HP_RARE void hp_slice_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
-    if (hp_server_of(core, vcpu)->working)
+    if (hp_server_of(core, vcpu)->runnable)
         hp_timed_catch_up(core, vcpu, now_ns);
     else
         hp_slice_rest(core, vcpu, now_ns);
@@ -60,7 +60,7 @@ HP_RARE void hp_slice_begin(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 
     server->remaining_ns = hp_after_refills(server->remaining_ns, server->budget_ns, refills);
     server->deadline_ns = now_ns + server->period_ns;
-    server->claim = 0;
+    server->lost_slice_key = 0;
     hp_refilled(core, vcpu);
 }
 
@@ -68,7 +68,7 @@ HP_RARE void hp_slice_begin(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 HP_RARE void hp_slice_lose(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
-    server->claim = hp_share_cost(server->period_ns, (hp_u64)server->remaining_ns);
+    server->lost_slice_key = hp_share_cost(server->period_ns, (hp_u64)server->remaining_ns);
     server->remaining_ns = 0;
     hp_deplete(core, vcpu);
 }
@@ -77,7 +77,7 @@ HP_RARE void hp_slice_lose(struct hp_core *core, hp_u32 vcpu) {
 HP_RARE void hp_slice_first(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
-    server->fresh = 0;
+    server->never_ran = 0;
     if (server->deadline_ns > now_ns)
         return;
     if (hp_slice_is_kept(core, vcpu)) {
@@ -85,14 +85,14 @@ HP_RARE void hp_slice_first(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         return;
     }
     server->deadline_ns = now_ns + server->budget_ns;
-    hp_enlist(core, vcpu);
+    hp_requeue(core, vcpu);
 }
 
 /* Work arrives where there was none. */
 HP_RARE void hp_slice_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
-    if (server->fresh) {
+    if (server->never_ran) {
         hp_slice_first(core, vcpu, now_ns);
         return;
     }

@@ -158,7 +158,7 @@ HP_RARE void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_
         const hp_u64 at_ns = server->change_at_ns;
         const hp_u64 usable_ns = hp_sporadic_usable(core, vcpu, at_ns);
 
-        hp_take_change(core, server);
+        hp_apply_params(core, server);
         hp_sporadic_fill(core, vcpu, at_ns, hp_least(usable_ns, server->budget_ns),
                          at_ns + server->period_ns);
         hp_refilled(core, vcpu);
@@ -301,7 +301,7 @@ HP_RARE void hp_sporadic_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns
         /* An overrun has used of the new head already: that moves its time, not its deadline. */
         if (popped)
             server->deadline_ns = deadline_ns;
-        hp_enlist(core, vcpu);
+        hp_requeue(core, vcpu);
     } else {
         hp_deplete(core, vcpu);
     }
@@ -357,5 +357,5 @@ HP_RARE void hp_sporadic_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns
     hp_refill_of(core, vcpu, 0)->time_ns = now_ns;
     hp_refill_join_head(core, vcpu);
     hp_sporadic_account(core, vcpu, now_ns);
-    hp_enlist(core, vcpu);
+    hp_requeue(core, vcpu);
 }

@@ -25,7 +25,7 @@ HP_FN void hp_timed_refill(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 
 /* The same with the new parameters. Apart, so that the common refill keeps nothing over a call. */
 HP_COLD void hp_timed_change(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
-    hp_take_change(core, hp_server_of(core, vcpu));
+    hp_apply_params(core, hp_server_of(core, vcpu));
     hp_timed_refill(core, vcpu, now_ns);
 }
 

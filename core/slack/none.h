@@ -9,22 +9,22 @@
 #include "../placement.h"
 
 /* Who holds the pcpu has its time. */
-HP_FN void hp_owner_use(struct hp_core *core, struct hp_seat *seat) {
-    const hp_u32 holder = seat->plan_holder;
+HP_FN void hp_owner_use(struct hp_core *core, struct hp_pcpu *slot) {
+    const hp_u32 holder = slot->plan_holder;
 
-    seat->plan_pay = holder;
-    seat->plan_run = HP_NONE;
-    seat->plan_also = HP_NONE;
-    if (holder != HP_NONE && hp_server_of(core, holder)->working)
-        seat->plan_run = holder;
+    slot->plan_pay = holder;
+    slot->plan_run = HP_NONE;
+    slot->plan_also = HP_NONE;
+    if (holder != HP_NONE && hp_server_of(core, holder)->runnable)
+        slot->plan_run = holder;
 }
 
 /* Nobody else uses what the owner leaves. */
-HP_FN void hp_no_use(struct hp_core *core, struct hp_seat *seat) {
-    (void)core, (void)seat;
+HP_FN void hp_no_use(struct hp_core *core, struct hp_pcpu *slot) {
+    (void)core, (void)slot;
 }
 
 /* Who runs pays, alone. */
-HP_FN hp_u32 hp_own_pays(const struct hp_seat *seat) {
-    return seat->grant.pay == seat->grant.run && seat->grant.also == HP_NONE;
+HP_FN hp_u32 hp_own_pays(const struct hp_pcpu *slot) {
+    return slot->grant.pay == slot->grant.run && slot->grant.also == HP_NONE;
 }

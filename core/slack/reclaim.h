@@ -12,13 +12,13 @@
 
 #include "none.h"
 
-HP_RARE void hp_reclaim_use(struct hp_core *core, struct hp_seat *seat) {
-    if (seat->plan_holder == HP_NONE || seat->plan_run != HP_NONE)
+HP_RARE void hp_reclaim_use(struct hp_core *core, struct hp_pcpu *slot) {
+    if (slot->plan_holder == HP_NONE || slot->plan_run != HP_NONE)
         return;
-    seat->plan_run = hp_first_user(core, 1);
+    slot->plan_run = hp_first_user(core, 1);
 }
 
 /* A server pays, alone. */
-HP_FN hp_u32 hp_reclaim_pays(const struct hp_seat *seat) {
-    return hp_is_vcpu(seat->grant.pay) && seat->grant.also == HP_NONE;
+HP_FN hp_u32 hp_reclaim_pays(const struct hp_pcpu *slot) {
+    return hp_is_vcpu(slot->grant.pay) && slot->grant.also == HP_NONE;
 }

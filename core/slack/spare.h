@@ -53,11 +53,11 @@ HP_RARE void hp_spare_charge(struct hp_core *core, hp_u64 from_ns, hp_u64 to_ns)
 /* Whether depleted vcpu a is helped before b. */
 HP_FN hp_u32 hp_helped_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
     const hp_u64 deadline_ns = hp_server_of(core, a)->deadline_ns;
-    const hp_u32 runs = hp_has_seat(core, a, HP_RUNNER);
+    const hp_u32 runs = hp_has_pcpu(core, a, HP_RUNNER);
 
     if (deadline_ns != hp_server_of(core, b)->deadline_ns)
         return deadline_ns > hp_server_of(core, b)->deadline_ns;
-    if (runs != hp_has_seat(core, b, HP_RUNNER))
+    if (runs != hp_has_pcpu(core, b, HP_RUNNER))
         return runs;
     return a < b;
 }
@@ -70,7 +70,7 @@ HP_FN hp_u32 hp_spare_first(struct hp_core *core, hp_u64 free) {
     HP_FOR (step, HP_VCPUS) {
         const struct hp_server *server;
 
-        vcpu = hp_next_working(core, vcpu);
+        vcpu = hp_next_runnable(core, vcpu);
         if (vcpu == HP_NONE)
             break;
         server = hp_server_of(core, vcpu);
@@ -86,25 +86,25 @@ HP_FN hp_u32 hp_spare_first(struct hp_core *core, hp_u64 free) {
 
 /* Gives the spare one of the free pcpus, if it has budget. */
 HP_RARE void hp_spare_use(struct hp_core *core, hp_u64 free) {
-    struct hp_seat *seat;
+    struct hp_pcpu *slot;
     hp_u32 vcpu;
 
     if (free == 0 || core->spare.remaining_ns <= 0)
         return;
     vcpu = hp_spare_first(core, free);
     if (vcpu == HP_NONE)
-        seat = hp_seat_of(core, (hp_u32)__builtin_ctzll(free));
+        slot = hp_pcpu_of(core, (hp_u32)__builtin_ctzll(free));
     else
-        seat = hp_seat_of(core, hp_free_pcpu(core, vcpu, hp_allowed(core, vcpu, free)));
+        slot = hp_pcpu_of(core, hp_free_pcpu(core, vcpu, hp_allowed(core, vcpu, free)));
     if (vcpu != HP_NONE)
         hp_server_of(core, vcpu)->place = 0;
-    seat->plan_pay = HP_SPARE;
-    seat->plan_run = vcpu;
+    slot->plan_pay = HP_SPARE;
+    slot->plan_run = vcpu;
 }
 
 /* Who runs pays, or the spare does. */
-HP_FN hp_u32 hp_spare_pays(const struct hp_seat *seat) {
-    const struct hp_grant *grant = &seat->grant;
+HP_FN hp_u32 hp_spare_pays(const struct hp_pcpu *slot) {
+    const struct hp_grant *grant = &slot->grant;
 
     return (grant->pay == grant->run || grant->pay == HP_SPARE) && grant->also == HP_NONE;
 }

@@ -22,11 +22,11 @@
 
 /* Whether this vcpu takes part: by a claim, or by its score. */
 HP_FN hp_u32 hp_wants_share(const struct hp_server *server) {
-    return server->claim > 0 || (server->flags & (HP_BEST_EFFORT | HP_EXTRA));
+    return server->lost_slice_key > 0 || (server->flags & (HP_BEST_EFFORT | HP_EXTRA));
 }
 
-HP_FN hp_u64 hp_claim_of(const struct hp_server *server) {
-    return server->claim > 0 ? server->claim : HP_NEVER;
+HP_FN hp_u64 hp_lost_slice_key(const struct hp_server *server) {
+    return server->lost_slice_key > 0 ? server->lost_slice_key : HP_NEVER;
 }
 
 /* Whether vcpu a has a share before b, which has the lower number or is nobody. */
@@ -37,10 +37,10 @@ HP_FN hp_u32 hp_shares_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
     if (b == HP_NONE)
         return 1;
     right = hp_server_of(core, b);
-    if (hp_claim_of(left) != hp_claim_of(right))
-        return hp_claim_of(left) < hp_claim_of(right);
-    if (left->claim == 0 && left->score != right->score)
-        return left->score < right->score;
+    if (hp_lost_slice_key(left) != hp_lost_slice_key(right))
+        return hp_lost_slice_key(left) < hp_lost_slice_key(right);
+    if (left->lost_slice_key == 0 && left->weighted_usage != right->weighted_usage)
+        return left->weighted_usage < right->weighted_usage;
     return a < b;
 }
 
@@ -50,7 +50,7 @@ HP_STEP hp_u32 hp_share_first(struct hp_core *core) {
     hp_u32 vcpu = HP_FORGET(0u);
 
     HP_FOR (step, HP_VCPUS) {
-        vcpu = hp_next_working(core, vcpu);
+        vcpu = hp_next_runnable(core, vcpu);
         if (vcpu == HP_NONE)
             break;
         if (hp_wants_share(hp_server_of(core, vcpu)) && hp_shares_before(core, vcpu, best))
@@ -69,7 +69,7 @@ HP_STEP hp_u64 hp_gap_end(struct hp_core *core) {
     HP_FOR (step, HP_VCPUS) {
         const struct hp_server *server;
 
-        next = hp_next_working(core, next);
+        next = hp_next_runnable(core, next);
         if (next == HP_NONE)
             break;
         server = hp_server_of(core, next);
@@ -92,20 +92,20 @@ HP_FN hp_u64 hp_share_start(const struct hp_core *core) {
 }
 
 /* Plans who has the pcpu if no server has: the share goes on, another one begins, or neither. */
-HP_RARE void hp_weights_use(struct hp_core *core, struct hp_seat *seat) {
+HP_RARE void hp_weights_use(struct hp_core *core, struct hp_pcpu *slot) {
     struct hp_share *share = &core->share;
     hp_u32 vcpu;
 
     share->planned = 0;
-    if (seat->plan_run != HP_NONE || hp_stolen(core))
+    if (slot->plan_run != HP_NONE || hp_stolen(core))
         return;
     if (share->vcpu != HP_NONE && core->now_ns < share->until_ns)
-        seat->plan_effort = share->vcpu;
+        slot->plan_effort = share->vcpu;
     vcpu = hp_share_first(core);
     if (vcpu == HP_NONE || hp_gap_end(core) - hp_share_start(core) < HP_SHARE_NS)
         return;
-    if (seat->plan_effort == HP_NONE || hp_claim_of(hp_server_of(core, vcpu)) < share->claim) {
-        seat->plan_effort = vcpu;
+    if (slot->plan_effort == HP_NONE || hp_lost_slice_key(hp_server_of(core, vcpu)) < share->key) {
+        slot->plan_effort = vcpu;
         share->planned = 1;
     }
 }
@@ -113,32 +113,33 @@ HP_RARE void hp_weights_use(struct hp_core *core, struct hp_seat *seat) {
 /* All that take part with this one pay its score, and it has what a share costs it. */
 HP_STEP void hp_weigh(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    const hp_u64 score = HP_FORGET(server->score);
+    const hp_u64 score = HP_FORGET(server->weighted_usage);
     hp_u32 next = HP_FORGET(0u);
 
     HP_FOR (step, HP_VCPUS) {
         struct hp_server *other;
 
-        next = hp_next_working(core, next);
+        next = hp_next_runnable(core, next);
         if (next == HP_NONE)
             break;
         other = hp_server_of(core, next);
         if (hp_wants_share(other))
-            other->score = other->score > score ? other->score - score : 0;
+            other->weighted_usage =
+                other->weighted_usage > score ? other->weighted_usage - score : 0;
         next = HP_FORGET(next + 1u);
     }
     if (server->flags & HP_BEST_EFFORT)
-        server->score = hp_share_cost(HP_WEIGHT_WHOLE, hp_most(server->weight, 1u));
+        server->weighted_usage = hp_share_cost(HP_WEIGHT_WHOLE, hp_most(server->weight, 1u));
     else
-        server->score = hp_share_cost(server->period_ns, server->budget_ns);
+        server->weighted_usage = hp_share_cost(server->period_ns, server->budget_ns);
 }
 
 /* The one that has got a share pays for it: with its claim, or by its score. */
 HP_FN void hp_settle_share(struct hp_core *core, hp_u32 vcpu) {
-    core->share.claim = hp_claim_of(hp_server_of(core, vcpu));
-    if (core->share.claim == HP_NEVER)
+    core->share.key = hp_lost_slice_key(hp_server_of(core, vcpu));
+    if (core->share.key == HP_NEVER)
         hp_weigh(core, vcpu);
-    hp_server_of(core, vcpu)->claim = 0;
+    hp_server_of(core, vcpu)->lost_slice_key = 0;
 }
 
 /* The planned grant is in force: a share begins, goes on, or has ended. */
@@ -154,8 +155,8 @@ HP_RARE void hp_weights_commit(struct hp_core *core, hp_u32 vcpu) {
 }
 
 /* Who runs pays, but nobody for a share. */
-HP_FN hp_u32 hp_weights_pays(const struct hp_seat *seat) {
-    const struct hp_grant *grant = &seat->grant;
+HP_FN hp_u32 hp_weights_pays(const struct hp_pcpu *slot) {
+    const struct hp_grant *grant = &slot->grant;
 
-    return grant->pay == (seat->effort == HP_NONE ? grant->run : HP_NONE) && grant->also == HP_NONE;
+    return grant->pay == (slot->effort == HP_NONE ? grant->run : HP_NONE) && grant->also == HP_NONE;
 }

@@ -11,10 +11,12 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "hosts/linux/environment.bpf.h"
+
 #include "core/hyperperiod.h"
 #include "hosts/linux/shared.h"
 
-/* Zero, which the verifier must not know (core/env.h). */
+/* Zero, which the verifier must not know (environment.bpf.h). */
 volatile hp_u64 hp_zero SEC(".bss.zero");
 
 /* What user space sets before the scheduler is attached, and reads afterwards. */

@@ -185,7 +185,7 @@ bool Replay::play(const hp_record &record) {
         return true;
     case HP_RECORD_LEFT:
         moving_.left_ns = static_cast<hp_i64>(record.value);
-        moving_.working = record.job;
+        moving_.runnable = record.job;
         return true;
     case HP_RECORD_START:
         start(record);
@@ -369,7 +369,7 @@ u32 Replay::join(const hp_record &record) {
     const u32 error = hp_join(core(), record.vcpu, &moving, now_ns_);
 
     forget_period(record.vcpu);
-    if (moving.working)
+    if (moving.runnable)
         periods_[record.vcpu].arrive(now_ns_, NEVER);
     return error;
 }

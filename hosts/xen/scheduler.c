@@ -290,7 +290,7 @@ static COLD void record_join(struct lock_domain *ld, hp_u32 number, const struct
     if ( moving->waits )
         record_server(ld, HP_RECORD_WANTED, number, &moving->wanted);
     record_call(ld, HP_RECORD_REFILL, number, moving->refill_ns, 0);
-    record_call(ld, HP_RECORD_LEFT, number, moving->left_ns, moving->working);
+    record_call(ld, HP_RECORD_LEFT, number, moving->left_ns, moving->runnable);
     record_server(ld, HP_RECORD_JOIN, number, &moving->params);
 }
 

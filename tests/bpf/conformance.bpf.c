@@ -10,9 +10,11 @@
 #define SEC(name) __attribute__((section(name), used))
 
 #define SCENARIO_PART __attribute__((noinline))
+#include "hosts/linux/environment.bpf.h"
+
 #include "tests/bpf/scenario.h"
 
-/* Zero, which the verifier must not know (core/env.h). */
+/* Zero, which the verifier must not know (environment.bpf.h). */
 volatile hp_u64 hp_zero SEC(".bss.zero");
 
 struct scenario life SEC(".data.life");

@@ -6,7 +6,7 @@
 #include "core/draw.h"
 #include "core/hyperperiod.h"
 
-/* Where the BPF build starts its loops (core/env.h). */
+/* Where the BPF build starts its loops (hosts/linux/environment.bpf.h). */
 volatile hp_u64 hp_zero;
 
 hp_u32 entry_init(struct hp_core *core, const struct hp_config *config, hp_u64 now_ns) {

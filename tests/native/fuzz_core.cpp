@@ -816,8 +816,8 @@ class World {
         before_->planned = 0;
         hp_kicks(before_.get(), now_);
         for (hp_u32 p = 0; p < config_.pcpus; p++) {
-            const hp_seat &kept = core_->seat[p];
-            const hp_seat &made = before_->seat[p];
+            const hp_pcpu &kept = core_->pcpu[p];
+            const hp_pcpu &made = before_->pcpu[p];
             require(kept.plan_run == made.plan_run && kept.plan_pay == made.plan_pay
                         && kept.plan_also == made.plan_also && kept.plan_effort == made.plan_effort,
                     "a plan is kept that is out of date");

@@ -74,7 +74,7 @@ MUTANTS = (
         "polling loses what a server with work has",
         "polling_catch_up",
         "budget/polling.h",
-        "    if (hp_server_of(core, vcpu)->working)\n"
+        "    if (hp_server_of(core, vcpu)->runnable)\n"
         "        hp_timed_catch_up(core, vcpu, now_ns);\n    else\n",
         "",
     ),

@@ -17,8 +17,8 @@ ROOT = HERE.parents[1]
 ARITHMETIC = ("hp_parts:prove_parts", "hp_rest:prove_rest", "hp_times:prove_times")
 """Verbs of core/wide.h, and what takes their place: the laws of arithmetic.h."""
 QUEUE = (
-    "hp_enlist:prove_requeue",
     "hp_requeue:prove_requeue",
+    "hp_requeue_ready:prove_requeue",
     "hp_dequeue:prove_requeue",
 )
 """The verbs that tell the queue of a change, and the notebook of world.h that takes their place."""

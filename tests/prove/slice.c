@@ -29,7 +29,7 @@ void slice_begin(void) {
     hp_slice_begin(&core, VCPU, now_ns);
     show_account(&core, now_ns);
     SHOW(server->deadline_ns == now_ns + server->period_ns, "a period begins now");
-    SHOW(server->claim == 0 && server->level == 0, "nothing is left of the one before");
+    SHOW(server->lost_slice_key == 0 && server->level == 0, "nothing is left of the one before");
     if (before.remaining_ns >= 0)
         SHOW(server->remaining_ns == (hp_i64)server->budget_ns, "with a full slice");
     else
@@ -47,7 +47,7 @@ void slice_lose(void) {
     show_account(&core, now_ns);
     SHOW(server->remaining_ns == 0, "what is left is lost");
     SHOW(server->deadline_ns == deadline_ns, "the deadline stays");
-    SHOW(server->claim > 0, "and makes a claim");
+    SHOW(server->lost_slice_key > 0, "and makes a claim");
 }
 
 /* The contracts in the place of the two verbs above. */
@@ -67,9 +67,10 @@ void prove_slice_lose(struct hp_core *core, hp_u32 vcpu) {
 
     SHOW(server->remaining_ns > 0, "there is something to lose");
     any_account(server);
-    server->claim = nondet_u64();
+    server->lost_slice_key = nondet_u64();
     TAKE(account_holds(core, server, the_time_ns));
-    TAKE(server->claim > 0 && server->remaining_ns == 0 && server->deadline_ns == deadline_ns);
+    TAKE(server->lost_slice_key > 0 && server->remaining_ns == 0
+         && server->deadline_ns == deadline_ns);
     tell(server);
 }
 
@@ -80,7 +81,7 @@ void slice_first(void) {
 
     hp_slice_first(&core, VCPU, now_ns);
     show_account(&core, now_ns);
-    SHOW(server->deadline_ns > now_ns && !server->fresh, "a period begins, or a wait for it");
+    SHOW(server->deadline_ns > now_ns && !server->never_ran, "a period begins, or a wait for it");
 }
 
 void slice_arrive(void) {

@@ -103,9 +103,9 @@ void polling_catch_up(void) {
     hp_polling_catch_up(&core, VCPU, now_ns);
     show_account(&core, now_ns);
     SHOW(server->deadline_ns > now_ns, "what is due is done");
-    if (!server->working && server->idle_from_ns < now_ns
+    if (!server->runnable && server->idle_from_ns < now_ns
         && server->deadline_ns - now_ns < server->period_ns)
         SHOW(server->remaining_ns <= 0, "nothing is kept without work");
-    if (server->working && before.deadline_ns > now_ns)
+    if (server->runnable && before.deadline_ns > now_ns)
         SHOW(same_account(&before, server), "nothing is lost with work");
 }

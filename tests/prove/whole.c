@@ -84,7 +84,7 @@ static hp_u32 is_none_or_present(const struct hp_core *core, hp_u32 vcpu) {
 static void settle_size(struct hp_core *core) {
     const struct hp_policy policy = {BUDGET, HP_ORDER_FP, HP_SLACK_NONE};
 
-    hp_obey(core, &policy);
+    hp_set_rules(core, &policy);
     core->pcpus = 1;
     core->holds = 0;
     core->words = 1;
@@ -121,7 +121,7 @@ static hp_u32 server_is_narrow(const struct hp_server *server) {
  */
 static hp_u32 server_holds(const struct hp_core *core, const struct hp_server *server) {
     return hp_keeps_law(core, server, core->now_ns) && hp_level_holds(core, server)
-           && server->level == 0 && server_is_narrow(server) && server->working <= 1u
+           && server->level == 0 && server_is_narrow(server) && server->runnable <= 1u
            && server->flags <= HP_EXTRA && !(server->flags & HP_BEST_EFFORT)
            && server->priority < 4u && server->last_pcpu == 0 && server->change_at_ns == HP_NEVER
            && server->funded == (server->remaining_ns > 0)
@@ -159,18 +159,18 @@ static hp_u32 queue_holds(const struct hp_queue *queue) {
 }
 
 /* A plan that stands gives the pcpu to who is first, who pays, and runs if it has work. */
-static hp_u32 plan_holds(struct hp_core *core, const struct hp_seat *seat) {
-    const hp_u32 holder = seat->plan_holder;
+static hp_u32 plan_holds(struct hp_core *core, const struct hp_pcpu *slot) {
+    const hp_u32 holder = slot->plan_holder;
     const hp_u64 key = holder < HP_VCPUS ? key_by_case(&core->ready, holder) : HP_NEVER;
 
     if (!core->planned)
         return 1;
     if (!is_none_or_present(core, holder) || (holder != HP_NONE && key == HP_NEVER))
         return 0;
-    return key <= core->ready.key[0] && key <= core->ready.key[1] && seat->plan_pay == holder
-           && seat->plan_also == HP_NONE && seat->plan_effort == HP_NONE
-           && seat->plan_run
-                  == ((holder == 0 && server_0.working) || (holder == 1u && server_1.working)
+    return key <= core->ready.key[0] && key <= core->ready.key[1] && slot->plan_pay == holder
+           && slot->plan_also == HP_NONE && slot->plan_effort == HP_NONE
+           && slot->plan_run
+                  == ((holder == 0 && server_0.runnable) || (holder == 1u && server_1.runnable)
                           ? holder
                           : HP_NONE);
 }
@@ -179,9 +179,9 @@ static hp_u32 plan_holds(struct hp_core *core, const struct hp_seat *seat) {
  * The grant in force is charged up to now. Who runs pays; its next refill does not lie before now;
  * and what it has reaches to where it should pick again.
  */
-static hp_u32 grant_holds(struct hp_core *core, const struct hp_seat *seat) {
-    const struct hp_grant *grant = &seat->grant;
-    const hp_u64 due_ns = hp_least(grant->until_ns, seat->wrong_from_ns);
+static hp_u32 grant_holds(struct hp_core *core, const struct hp_pcpu *slot) {
+    const struct hp_grant *grant = &slot->grant;
+    const hp_u64 due_ns = hp_least(grant->until_ns, slot->invalid_since_ns);
     const struct hp_server *payer = grant->pay == 0 ? &server_0 : &server_1;
 
     if (grant->start_ns != core->now_ns || grant->also != HP_NONE
@@ -207,18 +207,18 @@ static hp_u32 overdue_holds(const struct hp_core *core) {
 /* The invariant: a pure predicate of the state between any two calls. */
 static hp_u32 invariant(struct hp_core *core) {
     hp_u32 holds = same_size(core) && core->now_ns < TIMES && core->planned <= 1u
-                   && core->work[0] == (server_0.working | server_1.working << 1u);
+                   && core->work[0] == (server_0.runnable | server_1.runnable << 1u);
 
     for (hp_u32 vcpu = 0; vcpu < HP_VCPUS; vcpu++) {
         const struct hp_server *server = one_of_two(core, vcpu);
 
         holds &= server->present ? server->present == 1u && server_holds(core, server)
-                                 : !server->working && server->last_pcpu == 0;
+                                 : !server->runnable && server->last_pcpu == 0;
         holds &= keys_hold(core, vcpu);
     }
     return holds && queue_holds(&core->ready) && queue_holds(&core->due)
-           && queue_holds(&core->effort) && overdue_holds(core) && plan_holds(core, core->seat)
-           && grant_holds(core, core->seat);
+           && queue_holds(&core->effort) && overdue_holds(core) && plan_holds(core, core->pcpu)
+           && grant_holds(core, core->pcpu);
 }
 
 /* Shows the invariant part by part, so that one that is broken is named. */
@@ -231,8 +231,8 @@ static void show_invariant(struct hp_core *core) {
     SHOW(queue_holds(&core->due), "the queue of refills");
     SHOW(queue_holds(&core->effort), "the queue of best effort");
     SHOW(overdue_holds(core), "what may be due");
-    SHOW(plan_holds(core, core->seat), "the plan");
-    SHOW(grant_holds(core, core->seat), "the grant");
+    SHOW(plan_holds(core, core->pcpu), "the plan");
+    SHOW(grant_holds(core, core->pcpu), "the grant");
     SHOW(invariant(core), "the invariant");
 }
 
@@ -310,8 +310,8 @@ void whole_charge_all(void) {
     const hp_u64 now_ns = any_now();
     const hp_u64 later_ns = hp_most(core.now_ns, now_ns);
 
-    TAKE(core.seat[0].grant.pay == PAYER);
-    core.seat[0].grant.pay = PAYER; /* the same, as a constant */
+    TAKE(core.pcpu[0].grant.pay == PAYER);
+    core.pcpu[0].grant.pay = PAYER; /* the same, as a constant */
     hp_charge_all(&core, now_ns);
     show_invariant(&core);
     SHOW(frame_holds(&core, work, first, second, later_ns), "all else is as it was");
@@ -337,7 +337,7 @@ void whole_arrive(void) {
 
     hp_arrive(&core, vcpu, any_now());
     show_invariant(&core);
-    SHOW(the_server()->working, "it has work");
+    SHOW(the_server()->runnable, "it has work");
 }
 
 void whole_depart(void) {
@@ -346,7 +346,7 @@ void whole_depart(void) {
 
     hp_depart(&core, vcpu, any_now());
     show_invariant(&core);
-    SHOW(!the_server()->working, "it has no work");
+    SHOW(!the_server()->runnable, "it has no work");
 }
 
 void whole_pick(void) {

@@ -4,8 +4,8 @@
  * vcpus, which has a server whose account keeps the law.
  *
  * The queue of the core is not in it. A proof about an account takes the two verbs that tell the
- * queue of a change (hp_enlist, hp_requeue) for a notebook: what was last told has to be what
- * the account says in the end.
+ * queue of a change (hp_requeue, hp_requeue_ready) for a notebook: what was last told has to be
+ * what the account says in the end.
  */
 #pragma once
 
@@ -41,8 +41,8 @@ static void tell(const struct hp_server *server) {
     told.deadline_ns = server->deadline_ns;
 }
 
-/* What takes the place of hp_requeue, hp_dequeue and hp_enlist, which looks after the next refill,
- * too. */
+/* What takes the place of hp_requeue_ready, hp_dequeue and hp_requeue, which looks after the next
+ * refill, too. */
 void prove_requeue(struct hp_core *core, hp_u32 vcpu) {
     tell(hp_server_of(core, vcpu));
     core->planned = 0;
@@ -76,7 +76,7 @@ static struct hp_core any_core(hp_u32 budget) {
     core.pcpus = 1;
     core.swapping = 0;
     TAKE(hp_policy_legal(&policy, 1));
-    hp_obey(&core, &policy);
+    hp_set_rules(&core, &policy);
     TAKE(core.now_ns < HP_TIME_MAX);
     return core;
 }
@@ -85,7 +85,7 @@ static struct hp_core any_core(hp_u32 budget) {
 static struct hp_server *any_server(struct hp_core *core, hp_u64 at_ns) {
     struct hp_server *server = hp_server_of(core, VCPU);
 
-    TAKE(server->present == 1 && server->working <= 1u);
+    TAKE(server->present == 1 && server->runnable <= 1u);
     TAKE(!(server->flags & HP_BEST_EFFORT));
     TAKE(account_holds(core, server, at_ns));
     tell(server);

@@ -106,12 +106,12 @@ def test_upward_imports_and_includes_are_found(
 @pytest.mark.parametrize(
     "line",
     [
-        "    n = ld->core.seat[0].grant.run;",
+        "    n = ld->core.pcpu[0].grant.run;",
         "    n = core_->pcpus;",
         "    core()->now_ns = 0;",
         "    n = core_.get()->planned;",
         "    n = hp_server_of(core, 1)->working;",
-        "    const struct hp_seat *seat;",
+        "    const struct hp_pcpu *pcpu;",
     ],
 )
 def test_hosts_do_not_reach_into_the_core(
