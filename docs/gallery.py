@@ -21,12 +21,14 @@ from typing import Final, NamedTuple
 
 from hyperperiod.cli.table import Table
 from hyperperiod.cli.tables.figures import figure_table, latency_table
-from hyperperiod.experiments.claim import MARKS, Claim
-from hyperperiod.experiments.latency import SCENARIOS, Plan, load_scenarios
-from hyperperiod.experiments.latency import measure as measure_lab
-from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment
-from hyperperiod.experiments.reproduce.printed import Printed, load_printed
 from hyperperiod.model import parse_policy
+from hyperperiod.papers import NAMES
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.claim import MARKS, Claim
+from hyperperiod.papers.experiment import Figure, FigureOptions
+from hyperperiod.papers.latency import SCENARIOS, Plan, load_scenarios
+from hyperperiod.papers.latency import measure as measure_lab
+from hyperperiod.papers.printed import Printed, load_printed
 
 TOP: Final = Path(__file__).parents[1]
 PAGE: Final = TOP / "docs" / "reproduction.md"
@@ -71,7 +73,7 @@ def picture_of(name: str) -> Path:
 
 def measure(name: str) -> Figure:
     """The figure, measured in the simulator at its full size."""
-    return load_experiment(name).reproduce(Asked(), lambda _done: None)
+    return load_experiment(name).reproduce(FigureOptions(), lambda _done: None)
 
 
 def part_of(name: str, figure: Figure) -> Part:

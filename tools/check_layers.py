@@ -35,6 +35,7 @@ PARTS = (
     "host_differences",
     "report",
     "experiments",
+    "papers",
     "export",
     "results",
     "workbench",

@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from hyperperiod.analysis.fit.fit_result import FitResult
 from hyperperiod.analysis.result import AnalysisResult
-from hyperperiod.experiments.latency.result import LatencyResult
-from hyperperiod.experiments.reproduce.result import ReproductionResult
 from hyperperiod.experiments.sweep.result import SweepResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.model.error_result import ErrorResult
@@ -22,6 +20,8 @@ from hyperperiod.model.result_kinds import Object
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.schema import SCHEMA_DIALECT
 from hyperperiod.model.values import Definitions, JsonSchema
+from hyperperiod.papers.latency.result import LatencyResult
+from hyperperiod.papers.result import ReproductionResult
 from hyperperiod.trace.result import TraceCheckResult, TraceDiffResult
 
 RESULTS: Final[Mapping[type[ResultObject], str]] = {

@@ -11,9 +11,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from docs import gallery
-from hyperperiod.experiments.claim import MARKS
-from hyperperiod.experiments.reproduce import NAMES
-from hyperperiod.experiments.reproduce.printed import load_printed
+from hyperperiod.papers import NAMES
+from hyperperiod.papers.claim import MARKS
+from hyperperiod.papers.printed import load_printed
 
 PAGE = gallery.PAGE.read_text()
 QUICK = (

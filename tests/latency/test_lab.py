@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import pytest
 
-from hyperperiod.experiments.latency import SCENARIOS, Plan, lab, load_scenarios, measure
-from hyperperiod.experiments.latency.claims import claims_of
-from hyperperiod.experiments.latency.figures import LabRow, Response
-from hyperperiod.experiments.latency.lab import ScenarioOutcome, rows_of, settings_rows
-from hyperperiod.experiments.latency.rt_xen_defect import QUIRKS
-from hyperperiod.experiments.latency.settings import Scenario
 from hyperperiod.model import PRESETS
+from hyperperiod.papers.latency import SCENARIOS, Plan, lab, load_scenarios, measure
+from hyperperiod.papers.latency.claims import claims_of
+from hyperperiod.papers.latency.figures import LabRow, Response
+from hyperperiod.papers.latency.lab import ScenarioOutcome, rows_of, settings_rows
+from hyperperiod.papers.latency.rt_xen_defect import QUIRKS
+from hyperperiod.papers.latency.settings import Scenario
 
 POLICIES = [policy for name, policy in PRESETS.items() if "hsf" not in name]
 MS = 1_000_000

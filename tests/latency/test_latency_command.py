@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from hyperperiod.cli import main
-from hyperperiod.experiments.latency import SCENARIOS
-from hyperperiod.experiments.latency.rt_xen_defect import QUIRKS
+from hyperperiod.papers.latency import SCENARIOS
+from hyperperiod.papers.latency.rt_xen_defect import QUIRKS
 
 TOP = Path(__file__).parents[2]
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperperiod.experiments.latency.samples import NO_TICK, PAPER_TICK, Tick, sample
+from hyperperiod.papers.latency.samples import NO_TICK, PAPER_TICK, Tick, sample
 
 
 def lengths(spans: list[tuple[int, int]], loop_ns: int, tick: Tick) -> list[int]:

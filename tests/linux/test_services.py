@@ -17,12 +17,6 @@ from tests.support.promises import require_properties
 from hyperperiod.cli import main
 from hyperperiod.cli.progress import bar
 from hyperperiod.experiments.confidence import Interval
-from hyperperiod.experiments.reproduce import load_experiment
-from hyperperiod.experiments.reproduce.request_claims import RequestJudge
-from hyperperiod.experiments.reproduce.request_session import POLICIES
-from hyperperiod.experiments.reproduce.requests import Requests
-from hyperperiod.experiments.reproduce.result import RequestRow
-from hyperperiod.experiments.reproduce.service_bench import ServiceBench
 from hyperperiod.hosts.build_job import BuildError, BuildJob
 from hyperperiod.hosts.linux import script, services_script
 from hyperperiod.hosts.linux.services import DEPENDS, build_services, libraries
@@ -30,6 +24,12 @@ from hyperperiod.hosts.linux.services_run import PAGE, ServiceSession, SessionRe
 from hyperperiod.hosts.linux.services_script import Clients
 from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.model import Domain, InputError, System
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.experiment import FigureOptions
+from hyperperiod.papers.requests import Requests
+from hyperperiod.papers.result import RequestRow
+from hyperperiod.papers.services import ServiceSessions
+from hyperperiod.papers.sessions import POLICIES
 from hyperperiod.report.panels import chart_svg
 from hyperperiod.trace.format import RECORD, Kind
 
@@ -42,9 +42,9 @@ def experiment() -> Requests:
     return found
 
 
-def bench(horizon_ns: int, folder: Path | None = None) -> ServiceBench:
-    asked = experiment()
-    return ServiceBench(asked, asked.linux, horizon_ns, folder)
+def bench(horizon_ns: int, folder: Path | None = None) -> ServiceSessions:
+    asked = experiment().on("linux").replace(horizon_ns=horizon_ns)
+    return ServiceSessions(asked, folder)
 
 
 def test_of_what_the_services_depend_on_only_what_they_load_is_fetched() -> None:
@@ -172,20 +172,20 @@ def row(
 def test_claims_go_by_the_work_that_was_measured() -> None:
     """Full with 0.35 / 2.5 ms * 250 ms = 35 clients: the database is."""
     asked = experiment()
-    judge = RequestJudge(asked, asked.linux)
+    options = FigureOptions(host="linux")
     rows = [row(20, 78, 78, 0.0), row(45, 152, 138, 0.05), row(60, 155, 139, 0.05)]
-    claims = list(judge.claims(rows))
+    claims = asked.judge(rows, options)
     assert [claim.holds for claim in claims] == [True] * 4
     assert "35 ask for all that is promised" in claims[1].ours
     assert "database 5.00%" in claims[2].ours
     assert "web" not in claims[2].ours
     without = [*rows[:2], row(60, 155, 139, 0.0)]
-    assert [claim.holds for claim in judge.claims(without)] == [True, True, False, True]
+    assert [claim.holds for claim in asked.judge(without, options)] == [True, True, False, True]
     for off, holds in ((0.03, True), (0.045, False)):
-        third = list(judge.claims([*rows[:2], row(60, 155, 139, 0.05, off)]))[2]
+        third = asked.judge([*rows[:2], row(60, 155, 139, 0.05, off)], options)[2]
         shown = f"database 5.00% (95 %: {0.05 - off:.2%} to {0.05 + off:.2%})"
         assert (third.holds, shown in third.ours) == (holds, True)
-    assert "PostgreSQL" in chart_svg(judge.chart(rows))
+    assert "PostgreSQL" in chart_svg(asked.draw(rows, options))
 
 
 def test_a_run_without_work_is_for_linux_only(tmp_path: Path) -> None:

@@ -9,30 +9,31 @@ import numpy as np
 import pytest
 from tests.support.rows_of_kind import rows_of
 
-from hyperperiod.experiments.latency import load_scenarios
-from hyperperiod.experiments.latency.samples import Samples
-from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
-from hyperperiod.experiments.reproduce.away import Away, on_and_off
-from hyperperiod.experiments.reproduce.result import AwayRow
 from hyperperiod.model import InputError
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.experiment import Figure, FigureOptions
+from hyperperiod.papers.latency import load_scenarios
+from hyperperiod.papers.latency.samples import Samples
+from hyperperiod.papers.loops import AwayLoops, on_and_off
+from hyperperiod.papers.result import AwayRow
 from hyperperiod.resources import EXPERIMENTS
 
 US, MS = 1_000, 1_000_000
 
 
-def experiment(name: str) -> Away:
+def experiment(name: str) -> AwayLoops:
     found = load_experiment(name)
-    assert isinstance(found, Away)
+    assert isinstance(found, AwayLoops)
     return found
 
 
-def figure(name: str, asked: Asked | None = None) -> Figure:
-    return experiment(name).reproduce(asked or Asked(sets=3), lambda _done: None)
+def figure(name: str, asked: FigureOptions | None = None) -> Figure:
+    return experiment(name).reproduce(asked or FigureOptions(sets=3), lambda _done: None)
 
 
 @pytest.mark.parametrize("name", ["rt-xen-fig3", "rt-xen-fig5"])
 def test_the_claims_hold_in_full(name: str) -> None:
-    found = figure(name, Asked())
+    found = figure(name, FigureOptions())
     assert [claim.ours for claim in found.claims if not claim.holds] == []
     assert {row.draws for row in rows_of(AwayRow, found.rows)} == {1, 20}
     assert found.picture.startswith("<svg")
@@ -60,14 +61,14 @@ def test_claims_fail_where_others_are_in_the_way_or_nobody_is() -> None:
     two = experiment("rt-xen-fig5").replace(
         scenario="contention-2", setting="both neighbours running"
     )
-    (claim,) = two.reproduce(Asked(sets=2), lambda _done: None).claims
+    (claim,) = two.reproduce(FigureOptions(sets=2), lambda _done: None).claims
     assert not claim.holds
     assert "away for 2.008ms" in claim.ours
     idle = experiment("rt-xen-fig5").replace(setting="equal level, neighbour idle")
-    (claim,) = idle.reproduce(Asked(sets=2), lambda _done: None).claims
+    (claim,) = idle.reproduce(FigureOptions(sets=2), lambda _done: None).claims
     assert (claim.holds, claim.ours) == (False, "it is never away")
     half = experiment("rt-xen-fig3").replace(setting="half a pcpu, every 1 s")
-    asked = Asked(sets=2, horizon_ns=500 * MS)
+    asked = FigureOptions(sets=2, horizon_ns=500 * MS)
     assert [claim.holds for claim in half.reproduce(asked, lambda _done: None).claims] == [
         False,
         False,
@@ -76,7 +77,7 @@ def test_claims_fail_where_others_are_in_the_way_or_nobody_is() -> None:
 
 def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--on"):
-        figure("rt-xen-fig3", Asked(host="linux"))
+        figure("rt-xen-fig3", FigureOptions(host="linux"))
     text = (EXPERIMENTS / "rt-xen-fig3.toml").read_text()
     for name, wrong in (("quirk", "rt-xen-0.3-ds"), ("setting", "budget above period, for long")):
         (tmp_path / "rt-xen-fig3.toml").write_text(text.replace(wrong, "nothing"))

@@ -5,20 +5,21 @@ from __future__ import annotations
 
 import pytest
 
-from hyperperiod.experiments.reproduce import Asked, load_experiment
-from hyperperiod.experiments.reproduce.bare_machine import BareMachine
-from hyperperiod.experiments.reproduce.result import BareLoopRow
 from hyperperiod.model import InputError
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.experiment import FigureOptions
+from hyperperiod.papers.loops import BareLoops
+from hyperperiod.papers.result import BareLoopRow
 
 
-def experiment() -> BareMachine:
+def experiment() -> BareLoops:
     found = load_experiment("rt-xen-fig1")
-    assert isinstance(found, BareMachine)
+    assert isinstance(found, BareLoops)
     return found
 
 
 def test_the_claim_holds() -> None:
-    figure = experiment().reproduce(Asked(), lambda _done: None)
+    figure = experiment().reproduce(FigureOptions(), lambda _done: None)
     assert [claim.holds for claim in figure.claims] == [True], figure.claims
     assert figure.picture.startswith("<svg")
 
@@ -39,10 +40,10 @@ def test_loops_are_those_of_a_count_by_microseconds() -> None:
 
 def test_it_can_fail_and_what_is_no_use_is_refused() -> None:
     slow = experiment().replace(tick_ns=60_000, every_ns=500_000)
-    figure = slow.reproduce(Asked(), lambda _done: None)
+    figure = slow.reproduce(FigureOptions(), lambda _done: None)
     assert [claim.holds for claim in figure.claims] == [False]
     (_, ours) = figure.rows
     assert isinstance(ours, BareLoopRow)
     assert ours.with_tick_ns == 128_000
     with pytest.raises(InputError, match="--on"):
-        experiment().reproduce(Asked(host="xen"), lambda _done: None)
+        experiment().reproduce(FigureOptions(host="xen"), lambda _done: None)

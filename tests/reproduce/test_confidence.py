@@ -15,8 +15,8 @@ from hyperperiod.experiments.confidence import (
     ratio_interval,
     share_interval,
     student,
-    with_interval,
 )
+from hyperperiod.papers.expressions import estimate, time
 
 TRIALS = 4000
 # With so many trials a frequency of 0.95 comes out within this, 4.4 standard deviations.
@@ -103,5 +103,8 @@ def test_the_ends_of_what_there_is() -> None:
     assert all_of_them is not None
     assert (none.low, all_of_them.high) == (0.0, 1.0)
     assert none.high == pytest.approx(1 - all_of_them.low)
-    assert with_interval(str, 2.0, None) == "2.0"
-    assert with_interval(str, 2.0, Interval(low=1.0, high=4.0)) == "2.0 (95 %: 1.0 to 4.0)"
+    assert f"{estimate(2.0, None):.1f}" == "2.0"
+    known = estimate(2.0, Interval(low=1.0, high=4.0))
+    assert (f"{known:.1f}", f"{+known:.1f}") == ("2.0 (95 %: 1.0 to 4.0)", "2.0")
+    assert time(1000 * known, 1000) == "2us"
+    assert time(estimate(2e6, Interval(low=1e6, high=4e6))) == "2ms (95 %: 1ms to 4ms)"

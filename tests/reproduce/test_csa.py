@@ -19,49 +19,46 @@ from hyperperiod.analysis.domains.algorithm_1 import Grid, optimal_interface
 from hyperperiod.analysis.domains.domain_level import components_of
 from hyperperiod.cli import main
 from hyperperiod.experiments.confidence import Interval
-from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, responsiveness
-from hyperperiod.experiments.reproduce.arinc import (
-    ArincResponses,
-    ArincTable,
-    with_switches,
-    workload,
-)
-from hyperperiod.experiments.reproduce.hot_swap import HotSwap
-from hyperperiod.experiments.reproduce.interface_search import search
-from hyperperiod.experiments.reproduce.on_host import Host
-from hyperperiod.experiments.reproduce.responsiveness import (
-    CLIPPED,
-    POLICIES,
-    Ratios,
-    beside_dom0,
-    box_mark,
-    dom0_claim,
-    domains_by_priority,
-    lowest_domain,
-    order_claims,
-    response_rows,
-    simulated,
-    tasks_with_deadlines,
-)
-from hyperperiod.experiments.reproduce.result import ArincRow, DomainMissRow, ResponseRow
-from hyperperiod.experiments.reproduce.synthetic import Synthetic, _all_miss_claims
 from hyperperiod.hosts.result import RunTask
 from hyperperiod.model import InputError, Overheads, System, parse_policy
 from hyperperiod.model.generate import csa_system
+from hyperperiod.papers import responses
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.experiment import Figure, FigureOptions, Host
+from hyperperiod.papers.hot_swap import HotSwap
+from hyperperiod.papers.interface_search import search
+from hyperperiod.papers.responses import (
+    CLIPPED,
+    POLICIES,
+    PaperDmr,
+    Ratios,
+    Responses,
+    beside_dom0,
+    box_mark,
+    domains_by_priority,
+    lowest_domain,
+    response_rows,
+    same_as_alone,
+    simulated,
+    tasks_with_deadlines,
+    with_switches,
+    workload,
+)
+from hyperperiod.papers.result import ArincRow, DomainMissRow, ResponseRow
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import read
 from hyperperiod.trace.jobs import jobs
 
 S, MS = 1_000_000_000, 1_000_000
 FEW = {
-    "csa-fig4": Asked(sets=4, horizon_ns=60 * S),
-    "csa-fig5": Asked(sets=4, horizon_ns=60 * S),
-    "csa-fig6": Asked(sets=2, horizon_ns=30 * S),
-    "csa-fig7": Asked(sets=3, horizon_ns=2 * S),
-    "csa-algorithm1": Asked(sets=1),
-    "csa-hot-swap": Asked(sets=1),
-    "csa-table1": Asked(sets=2),
-    "csa-table2": Asked(sets=3, horizon_ns=2 * S),
+    "csa-fig4": FigureOptions(sets=4, horizon_ns=60 * S),
+    "csa-fig5": FigureOptions(sets=4, horizon_ns=60 * S),
+    "csa-fig6": FigureOptions(sets=2, horizon_ns=30 * S),
+    "csa-fig7": FigureOptions(sets=3, horizon_ns=2 * S),
+    "csa-algorithm1": FigureOptions(sets=1),
+    "csa-hot-swap": FigureOptions(sets=1),
+    "csa-table1": FigureOptions(sets=2),
+    "csa-table2": FigureOptions(sets=3, horizon_ns=2 * S),
 }
 
 
@@ -89,7 +86,7 @@ def test_rows_claims_and_picture(name: str) -> None:
 @pytest.mark.parametrize("name", FEW)
 def test_in_full(name: str) -> None:
     """What does not come out, with the draws that were fixed before anybody looked."""
-    figure = load_experiment(name).reproduce(Asked(), lambda _done: None)
+    figure = load_experiment(name).reproduce(FigureOptions(), lambda _done: None)
     failed = [claim.text for claim in figure.claims if not claim.holds]
     expected = {"csa-fig5": 1, "csa-fig6": 5, "csa-fig7": 4}
     assert len(failed) == expected.get(name, 0), failed
@@ -119,8 +116,8 @@ def test_ratios_are_those_of_the_jobs() -> None:
 def test_ratios_of_a_run_are_those_of_its_trace(tmp_path: Path) -> None:
     """A job's ratio from its release and finish, against the percentiles; misses counted."""
     experiment = load_experiment("csa-fig5")
-    assert isinstance(experiment, Synthetic)
-    system = experiment.drawn(experiment.settings[0], 2)
+    assert isinstance(experiment, Responses)
+    system = experiment.settings[0].drawn(2)
     lowest = lowest_domain(system)
     found = simulated(system, 30 * S, 1)
     ratios = Ratios()
@@ -147,10 +144,10 @@ def test_ratios_of_a_run_are_those_of_its_trace(tmp_path: Path) -> None:
 
 def test_the_lowest_domain_has_the_longest_period() -> None:
     experiment = load_experiment("csa-fig6")
-    assert isinstance(experiment, Synthetic)
+    assert isinstance(experiment, Responses)
     half = next(one for one in experiment.settings if one.etf == 50)
     for seed in range(5):
-        system = experiment.drawn(half, seed)
+        system = half.drawn(seed)
         order = domains_by_priority(system)
         assert order[-1] == lowest_domain(system)
         periods = {one.name: one.interface.period_ns for one in system.domains if one.interface}
@@ -162,8 +159,8 @@ def test_the_lowest_domain_has_the_longest_period() -> None:
 
 def test_interfaces_are_those_of_algorithm_1() -> None:
     experiment = load_experiment("csa-fig4")
-    assert isinstance(experiment, Synthetic)
-    system = experiment.drawn(experiment.settings[0], 3)
+    assert isinstance(experiment, Responses)
+    system = experiment.settings[0].drawn(3)
     given = {one.name: one.interface for one in system.domains}
     left_out = system.replace(domains=tuple(one.replace(interface=None) for one in system.domains))
     assert {one.name: one.interface for one in resolve(left_out).domains} == given
@@ -179,15 +176,14 @@ def test_dom0_is_busy_and_elsewhere() -> None:
 
 def test_a_claim_about_dom0_fails_where_it_is_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     systems = [workload(3, 1).replace(policy=parse_policy(name)) for name in POLICIES]
-    assert dom0_claim(systems, S, 1, "paper").holds
+    assert same_as_alone(systems, S, 1) == (3, 3)
 
     def with_slower_switches(system: System) -> System:
         slower = Overheads(context_switch_ns=100_000)
         return beside_dom0(system).replace(overheads=slower)
 
-    monkeypatch.setattr(responsiveness, "beside_dom0", with_slower_switches)
-    claim = dom0_claim(systems, S, 1, "paper")
-    assert (claim.holds, claim.ours) == (False, "the same responses in 0 of 3 runs")
+    monkeypatch.setattr(responses, "beside_dom0", with_slower_switches)
+    assert same_as_alone(systems, S, 1) == (0, 3)
 
 
 def test_switches_are_what_the_workloads_miss_by() -> None:
@@ -210,11 +206,10 @@ def test_table_1_has_the_papers_numbers_beside_ours() -> None:
 def test_table_1_fails_where_an_interval_leaves_the_papers_number() -> None:
     """A mean that is the paper's says nothing if the draws are far apart."""
     experiment = load_experiment("csa-table1")
-    assert isinstance(experiment, ArincTable)
     rows = rows_of(ArincRow, reproduced("csa-table1").rows)
     wide = Interval(low=rows[3].tasks - 0.001, high=rows[3].tasks)
     for row, holds in ((rows[3], True), (rows[3].replace(tasks_interval=wide), False)):
-        (claim,), _ = experiment._judged([*rows[:3], row, *rows[4:]], FEW["csa-table1"])
+        (claim,) = experiment.judge([*rows[:3], row, *rows[4:]], FEW["csa-table1"])
         assert claim.holds == holds, claim
 
 
@@ -232,33 +227,40 @@ def test_rows_compare_draw_by_draw_and_claims_can_fail() -> None:
         ratios.missed += missed
         return ratios
 
-    found = [("ptps", of(0.5, 0.4, 0.3)), ("wcps", of(0.2, 0.1, 0.1)), ("crps", of(0.1, 0.2, 0.0))]
-    rows = list(response_rows("s", found, [0.1, 0.1, 0.1], {"wcps": 0.25}))
+    found = {"ptps": of(0.5, 0.4, 0.3), "wcps": of(0.2, 0.1, 0.1), "crps": of(0.1, 0.2, 0.0)}
+    some = PaperDmr(ptps=0, wcps=2500, crps=0)
+    rows = list(response_rows("s", found, [0.1, 0.1, 0.1], some))
     assert [row.less and round(row.less, 9) for row in rows] == [None, 0.266666667, 0.033333333]
     assert [row.worse_draws for row in rows] == [0, 0, 1]
-    assert [row.paper_dmr for row in rows] == [None, 0.25, None]
-    assert [row.paper_quantile for row in rows] == [None, 1.0, None]
-    (_, wcps, _) = response_rows("s", found, [0.1, 0.1, 0.1], {"wcps": 0.1})
+    assert [row.paper_dmr for row in rows] == [0, 0.25, 0]
+    assert [row.paper_quantile for row in rows] == [0, 1.0, pytest.approx(1 / 3)]
+    assert next(response_rows("s", found, [0.1] * 3, None)).paper_dmr is None
+    (_, wcps, _) = response_rows("s", found, [0.1, 0.1, 0.1], some.replace(wcps=1000))
     assert wcps.paper_quantile == pytest.approx(2 / 3)
-    (claim,) = order_claims(rows, "s", "paper")
-    assert not claim.holds
-    (claim,) = order_claims(rows[:2], "s", "paper")
-    assert claim.holds
+    drawn = load_experiment("csa-fig4")
+    assert isinstance(drawn, Responses)
+    names = [setting.name for setting in drawn.settings]
+    for policies, holds in ((rows, False), (rows[:2], True)):
+        each = [row.replace(setting=name) for name in names for row in policies]
+        claims = [one for one in drawn.judge(each, FEW["csa-fig4"]) if "fewer" in one.text]
+        assert [claim.holds for claim in claims] == [holds] * 3
 
 
 def test_the_papers_multiples_are_checked_and_can_hold() -> None:
     """200 and 100 times as much as under CRPS, and nothing missed with the highest overhead."""
     experiment = load_experiment("csa-fig7")
-    assert isinstance(experiment, ArincResponses)
     rows = rows_of(ResponseRow, reproduced("csa-fig7").rows)
 
     def holds(*low: float) -> list[bool]:
         dmr = dict(zip(POLICIES, low, strict=True))
         asked = [
-            row.replace(dmr=dmr[row.policy]) if row.setting in ("workload 1", "workload 6") else row
+            row.replace(dmr=dmr[row.policy], dmr_interval=None)
+            if row.setting in ("workload 1", "workload 6")
+            else row
             for row in rows
         ]
-        return [claim.holds for claim in experiment._extremes(asked)]
+        judged = experiment.judge(asked, FigureOptions(host="xen"))
+        return [claim.holds for claim in judged if "interface overhead" in claim.text]
 
     assert holds(0.2, 0.1, 0.001) == [False, True]
     assert holds(0.2, 0.1, 0) == [True, True]
@@ -267,12 +269,15 @@ def test_the_papers_multiples_are_checked_and_can_hold() -> None:
 
 
 def test_all_jobs_miss_only_if_all_do() -> None:
-    full = reproduced("csa-fig5")
+    full, experiment = reproduced("csa-fig5"), load_experiment("csa-fig5")
     (claim,) = [claim for claim in full.claims if "all jobs" in claim.text]
-    row = next(row for row in rows_of(ResponseRow, full.rows) if row.paper_dmr == 1)
+    rows = rows_of(ResponseRow, full.rows)
+    row = next(row for row in rows if row.paper_dmr == 1)
     assert claim.holds == (row.dmr == 1)
     for dmr in (0.999, 1.0):
-        (claim,) = _all_miss_claims([row.replace(dmr=dmr)])
+        other = [row.replace(dmr=dmr) if one is row else one for one in rows]
+        judged = experiment.judge(other, FigureOptions(host="xen"))
+        (claim,) = [claim for claim in judged if "all jobs" in claim.text]
         assert claim.holds == (dmr == 1)
 
 
@@ -314,7 +319,7 @@ def test_each_stage_of_a_hot_swap_is_under_its_policy() -> None:
         (60 * S, "ptps"),
     ]
     plain = short.replace(policies=("ptps",) * 4)
-    swapped, alone = short._draw(1, 8), plain._draw(1, 8)
+    swapped, alone = short.counted(1, 8), plain.counted(1, 8)
     assert swapped[0] == alone[0]
     assert swapped[1][0] == alone[1][0]
     assert sum(swapped[1][4:6]) < sum(alone[1][4:6])
@@ -330,7 +335,7 @@ def test_interrupted_and_refused() -> None:
         assert not figure.claims
         host: Host = "xen" if name in ("csa-algorithm1", "csa-hot-swap", "csa-table1") else "linux"
         with pytest.raises(InputError, match="--on"):
-            load_experiment(name).reproduce(Asked(host=host), lambda _done: None)
+            load_experiment(name).reproduce(FigureOptions(host=host), lambda _done: None)
 
 
 def test_the_command(tmp_path: Path) -> None:

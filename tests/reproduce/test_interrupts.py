@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from tests.support.rows_of_kind import rows_of
 
-from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
-from hyperperiod.experiments.reproduce.interrupts import Interrupts
-from hyperperiod.experiments.reproduce.result import InterruptRow
 from hyperperiod.model import InputError
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.experiment import Figure, FigureOptions
+from hyperperiod.papers.loops import Interrupts
+from hyperperiod.papers.result import InterruptRow
 from hyperperiod.report.lines import LineChart
 from hyperperiod.resources import EXPERIMENTS
 
@@ -25,13 +26,13 @@ def experiment() -> Interrupts:
     return found
 
 
-def figure(policy: str = "ptps", asked: Asked | None = None) -> Figure:
-    shorter = Asked(sets=3, horizon_ns=100 * MS)
+def figure(policy: str = "ptps", asked: FigureOptions | None = None) -> Figure:
+    shorter = FigureOptions(sets=3, horizon_ns=100 * MS)
     return experiment().replace(policy=policy).reproduce(asked or shorter, lambda _done: None)
 
 
 def test_the_claim_holds_in_full() -> None:
-    found = figure(asked=Asked())
+    found = figure(asked=FigureOptions())
     assert [claim.ours for claim in found.claims if not claim.holds] == []
     short, long, ours = rows_of(InterruptRow, found.rows)
     assert (short.mean_ns, long.mean_ns) == (14 * US, 41_500)
@@ -56,7 +57,7 @@ def test_the_claim_fails_where_the_budget_is_gone_when_the_interrupt_comes() -> 
 def test_runs_begin_at_drawn_instants() -> None:
     begins = []
     for seed in range(8):
-        series = experiment().answers(Asked(horizon_ns=10 * MS), seed).series
+        series = experiment().replace(horizon_ns=10 * MS).ours("sim", seed).series
         assert series is not None
         assert set((series.start_ns[1:] - series.start_ns[:-1]).tolist()) == {500 * US}
         begins.append(int(series.start_ns[0]))
@@ -75,7 +76,7 @@ def test_the_picture_has_each_interrupt_and_the_papers_levels() -> None:
 
 def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--on"):
-        figure(asked=Asked(host="linux"))
+        figure(asked=FigureOptions(host="linux"))
     text = (EXPERIMENTS / f"{NAME}.toml").read_text()
     (tmp_path / f"{NAME}.toml").write_text(text.replace("higher level, neighbour", "nobody"))
     with pytest.raises(InputError, match="setting"):

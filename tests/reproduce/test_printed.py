@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
-from hyperperiod.experiments.latency import load_scenarios
-from hyperperiod.experiments.reproduce import NAMES
-from hyperperiod.experiments.reproduce.printed import Printed, load_printed
 from hyperperiod.model import InputError
+from hyperperiod.papers import NAMES
+from hyperperiod.papers.latency import load_scenarios
+from hyperperiod.papers.printed import Printed, load_printed
 
 TOP = Path(__file__).parents[2]
 

@@ -14,18 +14,19 @@ from tests.support.rows_of_kind import rows_of
 
 from hyperperiod.cli import main
 from hyperperiod.experiments.confidence import mean_interval
-from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment, on_host
-from hyperperiod.experiments.reproduce.on_host import Host
-from hyperperiod.experiments.reproduce.request_claims import RequestJudge
-from hyperperiod.experiments.reproduce.request_session import Session
-from hyperperiod.experiments.reproduce.requests import NS_PER_S, RequestBench, Requests, _row
-from hyperperiod.experiments.reproduce.result import RequestRow
 from hyperperiod.model import InputError
+from hyperperiod.papers import experiment as measuring
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.experiment import Figure, FigureOptions, Host
+from hyperperiod.papers.requests import Requests, session_row
+from hyperperiod.papers.result import RequestRow
+from hyperperiod.papers.sessions import NS_PER_S, RequestSessions, Session
+from hyperperiod.report.lines import LineChart
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import read
 from hyperperiod.trace.items import items
 
-FEW = Asked(sets=6, horizon_ns=30 * NS_PER_S)
+FEW = FigureOptions(sets=6, horizon_ns=30 * NS_PER_S)
 
 
 def experiment() -> Requests:
@@ -48,13 +49,13 @@ def test_the_picture_says_what_was_measured_where() -> None:
         ("linux", "Experiment D: requests through real services on one cpu", "RTDS"),
     )
     for host, title, rtds in each:
-        there = Asked(host=host)
-        claims, chart = asked._judged([], there)
-        assert claims == []
-        assert chart.title == asked._title(there) == title
+        there = FigureOptions(host=host)
+        chart = asked.draw([], there)
+        assert isinstance(chart, LineChart)
+        assert chart.title == asked.settled(there).title == title
         assert rtds in [curve.name for curve in chart.curves]
     kept = Path(__file__).parents[2] / "docs/pictures/reproduce-ertds-fig9-linux.svg"
-    assert f"<title>{asked.linux.title}</title>" in kept.read_text()
+    assert f"<title>{asked.linux['title']}</title>" in kept.read_text()
 
 
 def test_every_claim_holds(figure: Figure) -> None:
@@ -79,7 +80,7 @@ def test_what_is_measured_has_its_interval_over_sessions() -> None:
         policy: [Session(hz, 1e6, *shares) for hz, shares in zip(hertz, had, strict=True)]
         for policy, hertz in rates.items()
     }
-    row = _row("sim", run, 640, found)
+    row = session_row("sim", run, 640, found)
     assert row.ertds_hz_interval == mean_interval(rates["ertds"])
     assert row.rtds_hz_interval == mean_interval(rates["rtds"])
     assert row.used_interval == {"web": mean_interval([one["web"] for one, _ in had])}
@@ -87,14 +88,14 @@ def test_what_is_measured_has_its_interval_over_sessions() -> None:
     assert spare is not None
     assert spare.low < 0
     assert row.donated_interval == {"web": spare.replace(low=0.0)}
-    alone = _row("sim", run, 640, {policy: each[:1] for policy, each in found.items()})
+    alone = session_row("sim", run, 640, {policy: each[:1] for policy, each in found.items()})
     assert (alone.ertds_hz_interval, alone.rtds_hz_interval) == (None, None)
     assert (alone.used_interval, alone.donated_interval) == ({}, {})
 
 
 def test_every_point_of_the_picture_has_its_whisker(figure: Figure) -> None:
-    asked = experiment()
-    chart = RequestJudge(asked, asked.sim).chart(rows_of(RequestRow, figure.rows))
+    chart = figure.chart
+    assert isinstance(chart, LineChart)
     measured = [curve for curve in chart.curves if "paper" not in curve.name]
     assert len(measured) == 4
     for curve in measured:
@@ -104,13 +105,13 @@ def test_every_point_of_the_picture_has_its_whisker(figure: Figure) -> None:
 
 @pytest.mark.slow
 def test_every_claim_holds_in_full() -> None:
-    full = experiment().reproduce(Asked(), lambda _done: None)
+    full = experiment().reproduce(FigureOptions(), lambda _done: None)
     assert all(claim.holds for claim in full.claims), full.claims
 
 
 def test_clients_are_thinking_or_waiting(figure: Figure) -> None:
     """Little's law of the loop: clients = throughput * (response + thought)."""
-    think_ns = experiment().sim.think_ns
+    think_ns = experiment().think_ns
     for row in rows_of(RequestRow, figure.rows):
         for policy in ("ertds", "rtds"):
             cycle_ns = getattr(row, f"{policy}_ns") + think_ns
@@ -140,23 +141,23 @@ def test_nobody_is_served_beyond_budgets_and_spare(figure: Figure) -> None:
 def test_the_front_ends_work_fills_its_server_at_the_papers_throughput() -> None:
     asked = experiment()
     web, database, _ = asked.vms
-    runs = asked.runs_of(asked.sim)
+    runs = asked.measured_runs
     for vm, run in ((web, runs[0]), (database, runs[-1])):
-        filled = asked.paper.rtds_hz * asked.work_ns(vm, run, []) / NS_PER_S
+        filled = asked.paper_rtds_hz * asked.work_ns(vm, run, []) / NS_PER_S
         assert filled == pytest.approx(float(vm.rtds.bandwidth), rel=1e-3)
 
 
 def test_a_session_is_what_a_trace_has_after_the_ramp(tmp_path: Path) -> None:
-    asked = experiment()
-    bench = RequestBench(asked, asked.sim, "sim", 10 * NS_PER_S)
+    asked = experiment().replace(horizon_ns=10 * NS_PER_S)
+    bench = RequestSessions(asked, "sim")
     system = bench.system("ertds", asked.runs[1], 640)
-    end_ns = asked.sim.ramp_ns + 10 * NS_PER_S
+    end_ns = asked.ramp_ns + 10 * NS_PER_S
     session = bench.session(system, 4)
     simulate(system, end_ns, 4, tmp_path / "run.hpt")
     done = [
         item.finish_ns - item.release_ns
         for item in items(*read(tmp_path / "run.hpt"))
-        if item.finish_ns is not None and item.finish_ns > asked.sim.ramp_ns
+        if item.finish_ns is not None and item.finish_ns > asked.ramp_ns
     ]
     assert session.throughput_hz == len(done) / 10
     assert session.response_ns == pytest.approx(fmean(done), abs=50)
@@ -176,7 +177,7 @@ def test_a_run_that_ctrl_c_cut_short_is_not_counted(monkeypatch: pytest.MonkeyPa
     def cut_short(*arguments: Any) -> Any:
         return simulate(*arguments).replace(interrupted=True)
 
-    monkeypatch.setattr(on_host, "simulate", cut_short)
+    monkeypatch.setattr(measuring, "simulate", cut_short)
     cut = experiment().reproduce(FEW, lambda _done: None)
     assert (cut.interrupted, cut.rows) == (True, [])
 

@@ -18,19 +18,19 @@ from hyperperiod.analysis.fit.answer import Options
 from hyperperiod.analysis.fit.fit import fit
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.cli import main
-from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
-from hyperperiod.experiments.reproduce.result import ServerEventsRow, ServerRunRow
-from hyperperiod.experiments.reproduce.server_events import (
+from hyperperiod.model import InputError, Interface, load_system
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.experiment import Figure, FigureOptions
+from hyperperiod.papers.result import ServerEventsRow, ServerRunRow
+from hyperperiod.papers.server_events import (
     count_events,
     refill_runs,
     two_level_system,
 )
-from hyperperiod.experiments.reproduce.server_overhead import (
+from hyperperiod.papers.server_overhead import (
     ServerAllocations,
     ServerNumbers,
-    ServerTests,
 )
-from hyperperiod.model import InputError, Interface, load_system
 from hyperperiod.runs import simulate
 
 MS = 1_000_000
@@ -39,7 +39,7 @@ NAMES = ("exsched-fig7", "exsched-fig8", "exsched-table1", "exsched-table3")
 
 @cache
 def reproduced(name: str) -> Figure:
-    return load_experiment(name).reproduce(Asked(), lambda _done: None)
+    return load_experiment(name).reproduce(FigureOptions(), lambda _done: None)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -102,7 +102,7 @@ def test_drawn_servers_are_as_the_paper_says() -> None:
     assert isinstance(experiment, ServerNumbers)
     for count in experiment.servers:
         for seed in range(50):
-            servers = experiment._drawn(Random(seed), count)
+            servers = experiment.drawn_servers(Random(seed), count)
             assert len(servers) == count
             assert sum(one.bandwidth for one in servers) < Fraction(1, 2)
             for one in servers:
@@ -117,7 +117,7 @@ def test_drawn_servers_are_as_the_paper_says() -> None:
 def test_the_solver_proves_that_nothing_costs_less() -> None:
     experiment = load_experiment("exsched-table3")
     assert isinstance(experiment, ServerAllocations)
-    fitted = experiment.allocated(experiment.allocations[2])
+    fitted = experiment.allocations[2].allocated()
     assert analyze(fitted).schedulable
     unfitted = load_system("systems/exsched-table2-unfitted.toml", pinned=False)
     solved = fit(unfitted, Options(least=Least.OVERHEAD))
@@ -129,16 +129,14 @@ def test_the_solver_proves_that_nothing_costs_less() -> None:
 
 def test_claims_can_fail() -> None:
     """With the rows of one core and of two exchanged nothing that is said of them is right."""
-    tests = load_experiment("exsched-table1")
-    assert isinstance(tests, ServerTests)
+    options = FigureOptions()
     rows = rows_of(ServerEventsRow, reproduced("exsched-table1").rows)
     wrong = [
         row.replace(policy=other.policy)
         for row, other in zip(rows, [rows[1], rows[0], rows[3], rows[2]], strict=True)
     ]
-    assert [claim.holds for claim in tests._claims(wrong)] == [False, False]
-    numbers = load_experiment("exsched-fig7")
-    assert isinstance(numbers, ServerNumbers)
+    judged = load_experiment("exsched-table1").judge(wrong, options)
+    assert [claim.holds for claim in judged] == [False, False]
     rows = rows_of(ServerEventsRow, reproduced("exsched-fig7").rows)
     for left, right in zip(rows[::2], rows[1::2], strict=True):
         at = rows.index(left)
@@ -146,15 +144,15 @@ def test_claims_can_fail() -> None:
             right.replace(policy=left.policy),
             left.replace(policy=right.policy),
         ]
-    assert not any(claim.holds for claim in numbers._claims(rows))
+    assert not any(claim.holds for claim in load_experiment("exsched-fig7").judge(rows, options))
     allocations = load_experiment("exsched-table3")
-    assert isinstance(allocations, ServerAllocations)
     grouped, mixed, fitted = rows_of(ServerEventsRow, reproduced("exsched-table3").rows)
     wrong = [grouped, mixed.replace(picks=grouped.picks), fitted.replace(picks=mixed.picks)]
-    assert [claim.holds for claim in allocations._claims(wrong)] == [False, False]
+    judged = allocations.judge(wrong, options)
+    assert [claim.holds for claim in judged[:2]] == [False, False]
     found = [grouped, mixed, fitted]
     dear = [grouped, mixed.replace(picks=mixed.picks * 1.2), fitted]
-    assert [allocations._priced(rows, 1).holds for rows in (found, dear)] == [True, False]
+    assert [allocations.judge(rows, options)[2].holds for rows in (found, dear)] == [True, False]
 
 
 def test_only_the_ratio_of_two_prices_does_not_hang_on_the_period_that_we_chose() -> None:
@@ -170,7 +168,7 @@ def test_interrupted_it_claims_nothing(name: str) -> None:
     def at_once(_done: int) -> None:
         raise KeyboardInterrupt
 
-    figure = load_experiment(name).reproduce(Asked(sets=None), at_once)
+    figure = load_experiment(name).reproduce(FigureOptions(sets=None), at_once)
     assert (figure.interrupted, list(figure.claims)) == (True, [])
 
 
@@ -178,7 +176,7 @@ def test_interrupted_it_claims_nothing(name: str) -> None:
 def test_what_it_has_no_use_for_is_refused(name: str) -> None:
     experiment = load_experiment(name)
     with pytest.raises(InputError, match="--packets"):
-        experiment.reproduce(Asked(packets=3), lambda _done: None)
+        experiment.reproduce(FigureOptions(packets=3), lambda _done: None)
 
 
 def test_the_command(tmp_path: Path) -> None:

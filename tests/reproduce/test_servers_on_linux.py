@@ -8,27 +8,25 @@ from tests.support.on_linux import need_linux
 from tests.support.rows_of_kind import rows_of
 
 from hyperperiod.experiments.confidence import Interval
-from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
-from hyperperiod.experiments.reproduce.result import ServerEventsRow, ServerRunRow
-from hyperperiod.experiments.reproduce.server_events import refill_runs, two_level_system
-from hyperperiod.experiments.reproduce.server_handlers import LEFT_NS, cores
-from hyperperiod.experiments.reproduce.server_overhead import ServerAllocations, ServerNumbers
-from hyperperiod.experiments.reproduce.server_times import (
-    HANDLER_TIMES,
-    allocation_claims,
-    number_claims,
-)
-from hyperperiod.experiments.reproduce.server_times import (
-    test_claims as claims_of_tests,
-)
 from hyperperiod.model import InputError, Interface
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.experiment import Figure, FigureOptions
+from hyperperiod.papers.result import ServerEventsRow, ServerRunRow
+from hyperperiod.papers.server_events import refill_runs, two_level_system
+from hyperperiod.papers.server_handlers import LEFT_NS, cores
+from hyperperiod.papers.server_overhead import (
+    HANDLER_TIMES,
+    ServerAllocations,
+    ServerNumbers,
+)
 
 MS = 1_000_000
+ON_LINUX = FigureOptions(host="linux")
 
 
 def on_linux(name: str, horizon_ns: int | None = None, sets: int | None = None) -> Figure:
     need_linux()
-    asked = Asked(host="linux", horizon_ns=horizon_ns, sets=sets)
+    asked = FigureOptions(host="linux", horizon_ns=horizon_ns, sets=sets)
     figure = load_experiment(name).reproduce(asked, lambda _done: None)
     assert figure.picture.startswith("<svg")
     return figure
@@ -126,7 +124,7 @@ def test_claims_of_numbers() -> None:
             interval = Interval(low=times - width, high=times + width)
             two = row("partitioned-hsf-fp", 9.0).replace(times=times, times_interval=interval)
             rows += [one.replace(servers=count) for one in (row("hsf-fp", 10.0), two)]
-        return [claim.holds for claim in number_claims(rows, "more", "less")]
+        return [claim.holds for claim in experiment.judge(rows, ON_LINUX)]
 
     assert claims(0.05, (3, 5)) == [True, True]
     assert claims(0.15, (3, 5)) == [False, False]
@@ -135,6 +133,8 @@ def test_claims_of_numbers() -> None:
 
 
 def test_claims_of_tables_can_fail() -> None:
+    tests, allocations = load_experiment("exsched-table1"), load_experiment("exsched-table3")
+
     def table_1(release: float, preemption: float) -> list[bool]:
         rows = [
             row("hsf-fp", 100.0, "release"),
@@ -142,23 +142,23 @@ def test_claims_of_tables_can_fail() -> None:
             row("hsf-fp", 100.0, "preemption").replace(preemptions=5.0),
             row("partitioned-hsf-fp", preemption, "preemption"),
         ]
-        return [claim.holds for claim in claims_of_tests(rows, "release", "preemption")]
+        return [claim.holds for claim in tests.judge(rows, ON_LINUX)]
 
     assert table_1(101.0, 99.0) == [True, True]
     assert table_1(99.0, 101.0) == [False, False]
     for times, expected in (((100.0, 134.0, 101.0), True), ((100.0, 120.0, 103.0), False)):
         rows = [row("partitioned-hsf-fp", each) for each in times]
-        assert [one.holds for one in allocation_claims(rows, "mixed", "advice")] == [expected] * 2
+        assert [one.holds for one in allocations.judge(rows, ON_LINUX)] == [expected] * 2
 
 
 def test_what_is_not_about_linux_is_refused() -> None:
     for name in ("ertds-fig6", "psedf-fig5", "csa-fig5"):
         with pytest.raises(InputError, match="--on"):
-            load_experiment(name).reproduce(Asked(host="linux"), lambda _done: None)
+            load_experiment(name).reproduce(FigureOptions(host="linux"), lambda _done: None)
 
 
 def test_fit_gives_the_cores_what_the_paper_does() -> None:
     experiment = load_experiment("exsched-table3")
     assert isinstance(experiment, ServerAllocations)
     for one in experiment.allocations:
-        assert [len(core.domains) for core in cores(experiment.allocated(one))] == [8, 8]
+        assert [len(core.domains) for core in cores(one.allocated())] == [8, 8]

@@ -12,23 +12,33 @@ from click.testing import CliRunner
 from tests.support.rows_of_kind import rows_of
 
 from hyperperiod.cli import main
-from hyperperiod.cli.reproduce import NAMES as OFFERED
-from hyperperiod.experiments.reproduce import NAMES, Asked, Figure, load_experiment, on_host
-from hyperperiod.experiments.reproduce.result import SpareGainRow
-from hyperperiod.experiments.reproduce.spare_gain import SpareGain
 from hyperperiod.model import InputError
 from hyperperiod.model.generate import ertds_tasks
+from hyperperiod.papers import NAMES
+from hyperperiod.papers import experiment as measuring
+from hyperperiod.papers.catalogue import MEASURES, load_experiment
+from hyperperiod.papers.experiment import Figure, FigureOptions
+from hyperperiod.papers.latency import SCENARIOS
+from hyperperiod.papers.result import SpareGainRow
+from hyperperiod.papers.spare_gain import SpareGain
+from hyperperiod.resources import EXPERIMENTS
 from hyperperiod.runs import simulate
 
-PAPER = Asked()
+PAPER = FigureOptions()
 
 
-def reproduced(name: str, asked: Asked = PAPER) -> Figure:
+def reproduced(name: str, asked: FigureOptions = PAPER) -> Figure:
     return load_experiment(name).reproduce(asked, lambda _done: None)
 
 
 def test_the_command_offers_what_there_is() -> None:
-    assert tuple(NAMES) == OFFERED
+    """Each file of a figure is offered, and measured by what its file says."""
+    files = {path.stem for path in EXPERIMENTS.glob("*.toml")}
+    assert files - set(NAMES) == {"papers", *(f"latency-{name}" for name in SCENARIOS)}
+    for name in NAMES:
+        found = load_experiment(name)
+        assert (found.name, type(found)) == (name, MEASURES[found.measure])
+    assert {load_experiment(name).measure for name in NAMES} == set(MEASURES)
 
 
 @pytest.mark.parametrize("name", ["ertds-fig6", "ertds-fig7"])
@@ -78,7 +88,7 @@ def test_tasks_ask_for_the_share(share: int) -> None:
 
 
 def test_the_same_seed_gives_the_same_rows() -> None:
-    few = Asked(sets=2, horizon_ns=10**9, seed=7)
+    few = FigureOptions(sets=2, horizon_ns=10**9, seed=7)
     assert reproduced("ertds-fig6", few).rows == reproduced("ertds-fig6", few).rows
 
 
@@ -87,7 +97,7 @@ def test_interrupted_it_keeps_what_it_has() -> None:
         if done == 3:
             raise KeyboardInterrupt
 
-    few = Asked(sets=1, horizon_ns=10**9, seed=1)
+    few = FigureOptions(sets=1, horizon_ns=10**9, seed=1)
     figure = load_experiment("ertds-fig6").reproduce(few, after_three)
     assert figure.interrupted
     assert [row.load for row in rows_of(SpareGainRow, figure.rows)] == [20, 30]
@@ -96,7 +106,7 @@ def test_interrupted_it_keeps_what_it_has() -> None:
 
 def test_a_run_that_ctrl_c_cut_short_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C inside a run ends it early; its mean over a part of the time would be wrong."""
-    few = Asked(sets=2, horizon_ns=10**9, seed=1)
+    few = FigureOptions(sets=2, horizon_ns=10**9, seed=1)
     done = 0
 
     def cut_short(*arguments: Any) -> Any:
@@ -105,7 +115,7 @@ def test_a_run_that_ctrl_c_cut_short_is_not_counted(monkeypatch: pytest.MonkeyPa
         result = simulate(*arguments)
         return result.replace(interrupted=True) if done == 7 else result
 
-    monkeypatch.setattr(on_host, "simulate", cut_short)
+    monkeypatch.setattr(measuring, "simulate", cut_short)
     figure = load_experiment("ertds-fig6").reproduce(few, lambda _done: None)
     assert (figure.interrupted, done) == (True, 7)
     assert [row.load for row in rows_of(SpareGainRow, figure.rows)] == [20]
@@ -145,4 +155,4 @@ def test_steps_are_what_is_run() -> None:
     experiment = load_experiment("ertds-fig8")
     assert isinstance(experiment, SpareGain)
     assert experiment.steps(PAPER) == 4 * 15 * 20
-    assert experiment.steps(Asked(host="xen")) == 4 * 3
+    assert experiment.steps(FigureOptions(host="xen")) == 4 * 3

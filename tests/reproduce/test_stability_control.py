@@ -10,14 +10,14 @@ from click.testing import CliRunner
 from tests.support.rows_of_kind import rows_of
 
 from hyperperiod.cli import main
-from hyperperiod.experiments.reproduce import Asked, Figure, load_experiment
-from hyperperiod.experiments.reproduce.packet_claims import Costs, PacketFindings, PacketJudge
-from hyperperiod.experiments.reproduce.packet_runs import of
-from hyperperiod.experiments.reproduce.result import PacketRow, PacketRunRow
-from hyperperiod.experiments.reproduce.stability_control import StabilityControl
-from hyperperiod.model import InputError, load_system
+from hyperperiod.model import InputError
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.experiment import Figure, FigureOptions
+from hyperperiod.papers.expressions import where
+from hyperperiod.papers.packets import HostCosts, StabilityControl
+from hyperperiod.papers.result import PacketRow, PacketRunRow
 
-FEW = Asked(packets=500, sets=4)
+FEW = FigureOptions(packets=500, sets=4)
 
 
 @cache
@@ -63,15 +63,15 @@ def test_what_comes_at_random_is_drawn_again_and_again() -> None:
     measured = rows_of(PacketRunRow, reproduced("psedf-fig6").measured)
     assert {(row.come, row.draws) for row in measured} == {("apart", 1), ("random", 4)}
     key = {"domain": "wheel-1", "load": 80, "load_as": "reserved", "policy": "sedf", "switch_ns": 0}
-    (row,) = of(measured, come="random", **key)
+    (row,) = where(measured, come="random", **key)
     singles = []
     for seed in range(1, 5):
         one = load_experiment("psedf-fig6")
         assert isinstance(one, StabilityControl)
-        only = one.replace(policies=("sedf",), sim=one.sim.replace(loads=(80,)))
-        asked = Asked(seed=seed, packets=500, sets=1)
+        only = one.replace(policies=("sedf",), loads=(80,))
+        asked = FigureOptions(seed=seed, packets=500, sets=1)
         figure = only.reproduce(asked, lambda _done: None)
-        (single,) = of(rows_of(PacketRunRow, figure.measured), come="random", **key)
+        (single,) = where(rows_of(PacketRunRow, figure.measured), come="random", **key)
         singles.append(single)
     assert row.packets == sum(one.packets for one in singles)
     assert row.misses == sum(one.misses for one in singles)
@@ -89,7 +89,7 @@ def test_what_comes_at_random_is_drawn_again_and_again() -> None:
 def test_loads_are_really_there() -> None:
     """Under SEDF a reserved load that overbooks the pcpu is felt by the wheels."""
     measured = rows_of(PacketRunRow, reproduced("psedf-fig6").measured)
-    rows = of(measured, domain="wheel-1", come="random", policy="sedf")
+    rows = where(measured, domain="wheel-1", come="random", policy="sedf")
     largest = {
         (row.load_as, row.load): row.response_ns.max
         for row in rows
@@ -107,27 +107,32 @@ def with_longest(row: PacketRunRow, longest_ns: int) -> PacketRunRow:
 
 def test_claims_can_fail() -> None:
     """A response above its bound, one that moves, a miss without overbooking."""
-    experiment, figure = load_experiment("psedf-fig7"), reproduced("psedf-fig7")
-    base = load_system("systems/stability-control.toml")
-    findings: PacketFindings = experiment.paper  # type: ignore[attr-defined]
-    judge = PacketJudge(base, findings, range(0, 101, 10), Costs())
+    figure, options = reproduced("psedf-fig7"), FigureOptions()
+    experiment = load_experiment("psedf-fig7")
     rows = rows_of(PacketRunRow, figure.measured)
     rows[0] = with_longest(rows[0], 2_000_000)
-    assert [claim.holds for claim in judge.claims(rows)] == [False, False, False, False]
-    # With 1 us more for each job, four packets do not fit the driver's slice: no bound.
-    slack = PacketJudge(base, findings, range(0, 101, 10), Costs(start_ns=1000))
-    rows[0] = with_longest(rows[0], 103_000)
-    assert [claim.holds for claim in slack.claims(rows)] == [False, True, False, True]
-    rows[0] = with_longest(rows[0], 103_001)
-    assert [claim.holds for claim in slack.claims(rows)] == [False, False, False, False]
+    assert [one.holds for one in experiment.judge(rows, options)] == [False, False, False, False]
     short = [with_longest(row, 90_000) for row in rows]
-    assert next(one for one in judge.claims(short) if "exceeds" in one.text).holds
+    judged = experiment.judge(short, options)
+    assert next(one for one in judged if "exceeds" in one.text).holds
     early = rows_of(PacketRunRow, reproduced("psedf-fig6").measured)
-    missed = of(early, load=10, load_as="reserved", switch_ns=0)[0]
+    missed = where(early, load=10, load_as="reserved", switch_ns=0)[0]
     early[early.index(missed)] = missed.replace(misses=1)
-    findings = load_experiment("psedf-fig6").paper  # type: ignore[attr-defined]
-    misses = PacketJudge(base, findings, range(0, 101, 10), Costs())
-    assert not list(misses.claims(early))[1].holds
+    assert not load_experiment("psedf-fig6").judge(early, options)[1].holds
+
+
+def test_claims_allow_what_the_host_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 1 us more for each job, four packets do not fit the driver's slice: no bound."""
+    taken = HostCosts(start_ns=1000)
+    monkeypatch.setattr(StabilityControl, "costs", lambda _self, _host: taken)
+    experiment = load_experiment("psedf-fig7")
+    rows = rows_of(PacketRunRow, reproduced("psedf-fig7").measured)
+    rows[0] = with_longest(rows[0], 103_000)
+    judged = experiment.judge(rows, FigureOptions())
+    assert [claim.holds for claim in judged] == [False, True, False, True]
+    rows[0] = with_longest(rows[0], 103_001)
+    judged = experiment.judge(rows, FigureOptions())
+    assert [claim.holds for claim in judged] == [False, False, False, False]
 
 
 def test_interrupted_it_keeps_what_it_has() -> None:
@@ -135,7 +140,7 @@ def test_interrupted_it_keeps_what_it_has() -> None:
         if done == 2:
             raise KeyboardInterrupt
 
-    figure = load_experiment("psedf-fig7").reproduce(Asked(packets=10, sets=1), after_two)
+    figure = load_experiment("psedf-fig7").reproduce(FigureOptions(packets=10, sets=1), after_two)
     assert figure.interrupted
     assert {row.load for row in rows_of(PacketRunRow, figure.measured)} == {0, 10}
     assert not figure.claims
@@ -143,7 +148,7 @@ def test_interrupted_it_keeps_what_it_has() -> None:
 
 def test_what_it_has_no_use_for_is_refused() -> None:
     with pytest.raises(InputError, match="--plays"):
-        load_experiment("psedf-fig7").reproduce(Asked(plays=3), lambda _done: None)
+        load_experiment("psedf-fig7").reproduce(FigureOptions(plays=3), lambda _done: None)
     said = CliRunner().invoke(main, ["reproduce", "ertds-fig6", "--packets", "3"])
     assert said.exit_code == 2
     assert "--packets" in said.stderr

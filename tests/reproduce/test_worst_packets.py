@@ -11,10 +11,6 @@ from tests.support.rows_of_kind import rows_of
 from tests.support.worlds import longest_ns
 
 from hyperperiod.cli import main
-from hyperperiod.experiments.phases import Beat, _Search, latest_answer
-from hyperperiod.experiments.reproduce import Asked
-from hyperperiod.experiments.reproduce.catalogue import load_experiment
-from hyperperiod.experiments.reproduce.result import WorstPacketRow
 from hyperperiod.model import (
     Domain,
     Flow,
@@ -28,6 +24,10 @@ from hyperperiod.model import (
     load_system,
     parse_policy,
 )
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.experiment import FigureOptions
+from hyperperiod.papers.phases import Beat, _Search, latest_answer
+from hyperperiod.papers.result import WorstPacketRow
 from hyperperiod.resources import EXPERIMENTS
 from hyperperiod.runs import simulate
 
@@ -95,7 +95,7 @@ def test_a_bound_is_nearly_reached(policy: str, plays: int) -> None:
 
 @pytest.mark.slow
 def test_the_figure() -> None:
-    figure = load_experiment("psedf-worst").reproduce(Asked(), lambda _done: None)
+    figure = load_experiment("psedf-worst").reproduce(FigureOptions(), lambda _done: None)
     assert [claim.text for claim in figure.claims if not claim.holds] == [], figure.claims
     assert len(figure.claims) == 7
 
@@ -116,7 +116,7 @@ def test_interrupted_it_keeps_what_it_has() -> None:
         if done == 30:
             raise KeyboardInterrupt
 
-    figure = load_experiment("psedf-worst").reproduce(Asked(plays=20), after_thirty)
+    figure = load_experiment("psedf-worst").reproduce(FigureOptions(plays=20), after_thirty)
     assert figure.interrupted
     assert [row.plays for row in rows_of(WorstPacketRow, figure.measured)] == [20, 10]
     assert not figure.claims

@@ -11,11 +11,11 @@ import jsonschema
 
 from hyperperiod.analysis.fit.fit_result import FitResult
 from hyperperiod.analysis.result import AnalysisResult
-from hyperperiod.experiments.latency.result import LatencyResult
-from hyperperiod.experiments.reproduce.result import ReproductionResult
 from hyperperiod.experiments.sweep.result import SweepResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.model.result_object import ResultObject
+from hyperperiod.papers.latency.result import LatencyResult
+from hyperperiod.papers.result import ReproductionResult
 from hyperperiod.results import results_schema
 from hyperperiod.trace.result import TraceCheckResult, TraceDiffResult
 

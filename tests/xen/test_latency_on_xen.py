@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from tests.support import xen_images
 
-from hyperperiod.experiments.latency import SCENARIOS, Plan, load_scenarios, measure
-from hyperperiod.experiments.latency.figures import LabRow
-from hyperperiod.experiments.latency.lab import settings_rows
-from hyperperiod.experiments.latency.page import write_latency_page
-from hyperperiod.experiments.latency.settings import Scenario
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
 from hyperperiod.model import PRESETS, MissingError
+from hyperperiod.papers.latency import SCENARIOS, Plan, load_scenarios, measure
+from hyperperiod.papers.latency.figures import LabRow
+from hyperperiod.papers.latency.lab import settings_rows
+from hyperperiod.papers.latency.page import write_latency_page
+from hyperperiod.papers.latency.settings import Scenario
 
 MS = 1_000_000
 HYPERVISOR_NS = 50_000

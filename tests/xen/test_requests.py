@@ -6,9 +6,10 @@ from __future__ import annotations
 import pytest
 from tests.support.on_xen import need_xen
 
-from hyperperiod.experiments.reproduce import Asked, load_experiment
-from hyperperiod.experiments.reproduce.request_session import POLICIES
-from hyperperiod.experiments.reproduce.requests import NS_PER_S, RequestBench, Requests
+from hyperperiod.papers.catalogue import load_experiment
+from hyperperiod.papers.experiment import FigureOptions
+from hyperperiod.papers.requests import Requests
+from hyperperiod.papers.sessions import NS_PER_S, POLICIES, RequestSessions
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -20,9 +21,9 @@ def test_a_session_is_about_the_simulators() -> None:
     """An item that is a microsecond late may be behind another one: the numbers are near."""
     asked = load_experiment("ertds-fig9")
     assert isinstance(asked, Requests)
-    short = asked.xen.replace(ramp_ns=NS_PER_S // 5)
-    benches = [RequestBench(asked, short, host, NS_PER_S) for host in ("sim", "xen")]
-    (run,) = asked.runs_of(short)
+    short = asked.on("xen").replace(ramp_ns=NS_PER_S // 5, horizon_ns=NS_PER_S)
+    benches = [RequestSessions(short, host) for host in ("sim", "xen")]
+    (run,) = short.measured_runs
     on_sim, on_xen = (
         bench.session(bench.system(POLICIES[0], run, 70), seed=1) for bench in benches
     )
@@ -32,6 +33,6 @@ def test_a_session_is_about_the_simulators() -> None:
 
 @pytest.mark.slow
 def test_every_claim_holds_on_xen() -> None:
-    asked = Asked(host="xen")
+    asked = FigureOptions(host="xen")
     figure = load_experiment("ertds-fig9").reproduce(asked, lambda _done: None)
     assert [claim.holds for claim in figure.claims] == [True] * 4, figure.claims

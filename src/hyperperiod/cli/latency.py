@@ -24,10 +24,10 @@ from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.styled import OPEN, Styled
 from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
 from hyperperiod.cli.tables.figures import latency_table
-from hyperperiod.experiments.latency import load_scenarios
-from hyperperiod.experiments.latency.lab import Plan, Results, measure, rows_of
 from hyperperiod.hosts import STUDIED
 from hyperperiod.model.result_object import json_text
+from hyperperiod.papers.latency import load_scenarios
+from hyperperiod.papers.latency.lab import Plan, Results, measure, rows_of
 from hyperperiod.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def latency(
     with whole_file(report_file, "--report") as report_path:
         results = _measure(plan)
         if report_path is not None:
-            from hyperperiod.experiments.latency.page import write_latency_page
+            from hyperperiod.papers.latency.page import write_latency_page
 
             write_latency_page(report_path, host, seed, results.outcomes)
     if as_json:

@@ -25,39 +25,12 @@ from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
 from hyperperiod.cli.tables.figures import figure_table, printed_table
 from hyperperiod.hosts import HOSTS
 from hyperperiod.model.result_object import json_text
+from hyperperiod.papers import NAMES
 from hyperperiod.whole_file import whole_file
 
 if TYPE_CHECKING:
-    from hyperperiod.experiments.reproduce import Figure
-    from hyperperiod.experiments.reproduce.on_host import Host
-    from hyperperiod.experiments.reproduce.printed import Printed
-
-NAMES = (
-    "csa-fig4",
-    "csa-fig5",
-    "csa-fig6",
-    "csa-fig7",
-    "csa-algorithm1",
-    "csa-hot-swap",
-    "csa-table1",
-    "csa-table2",
-    "ertds-fig6",
-    "ertds-fig7",
-    "ertds-fig8",
-    "ertds-fig9",
-    "psedf-fig5",
-    "psedf-fig6",
-    "psedf-fig7",
-    "psedf-worst",
-    "rt-xen-fig1",
-    "rt-xen-fig3",
-    "rt-xen-fig5",
-    "rt-xen-fig7",
-    "exsched-fig7",
-    "exsched-fig8",
-    "exsched-table1",
-    "exsched-table3",
-)
+    from hyperperiod.papers.experiment import Figure, Host
+    from hyperperiod.papers.printed import Printed
 
 
 class Measured(OneOf):
@@ -65,7 +38,7 @@ class Measured(OneOf):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value not in self.choices:
-            from hyperperiod.experiments.reproduce.printed import load_printed
+            from hyperperiod.papers.printed import load_printed
 
             for one in load_printed():
                 if one.name == value:
@@ -150,12 +123,14 @@ def reproduce(
         return
     if name is None:
         raise click.UsageError("found no NAME; allowed: one that --list has")
-    from hyperperiod.experiments.reproduce import Asked, load_experiment
+    from hyperperiod.papers.catalogue import load_experiment
+    from hyperperiod.papers.experiment import FigureOptions
 
-    experiment, asked = load_experiment(name), Asked(seed, host, sets, horizon_ns, packets, plays)
+    experiment = load_experiment(name)
+    options = FigureOptions(seed, host, sets, horizon_ns, packets, plays)
     with whole_file(plot_file, "--plot") as plot_path:
-        with bar(name, experiment.steps(asked)) as progress:
-            figure = experiment.reproduce(asked, progress)
+        with bar(name, experiment.steps(options)) as progress:
+            figure = experiment.reproduce(options, progress)
         if plot_path is not None:
             plot_path.write_text(figure.picture)
     if as_json:
@@ -169,7 +144,7 @@ def reproduce(
 
 
 def _show_list(*, as_json: bool) -> None:
-    from hyperperiod.experiments.reproduce.printed import load_printed
+    from hyperperiod.papers.printed import load_printed
 
     printed = load_printed()
     if as_json:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Experiments of papers, run again: ours beside theirs."""
+"""Experiments over many systems: what is drawn, what judges it, and how sure a mean is."""

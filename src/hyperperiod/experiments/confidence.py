@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import sqrt
 from statistics import fmean, stdev
+from typing import Any
 
 from hyperperiod.model.result_object import ResultObject
 
@@ -27,11 +28,10 @@ def ends(value: float, interval: Interval | None) -> tuple[float, float]:
     return (value, value) if interval is None else (interval.low, interval.high)
 
 
-def with_interval(show: Callable[[float], str], value: float, interval: Interval | None) -> str:
-    """A value in words, with its interval if it has one."""
-    if interval is None:
-        return show(value)
-    return f"{show(value)} (95 %: {show(interval.low)} to {show(interval.high)})"
+def interval_key(key: str) -> str:
+    """The key of a number's interval beside the number's own: units come last."""
+    at = key.removesuffix("_ns")
+    return f"{at}_interval{key[len(at) :]}"
 
 
 _NORMAL = 1.959964
@@ -63,6 +63,13 @@ def mean_interval(values: Sequence[float]) -> Interval | None:
     reach = student(len(values) - 1) * stdev(values) / sqrt(len(values))
     middle = fmean(values)
     return Interval(low=middle - reach, high=middle + reach)
+
+
+def mean_of(
+    key: str, values: Sequence[float], interval: Callable[[Sequence[float]], Interval | None]
+) -> dict[str, Any]:
+    """The mean of values by its key in a row, and its interval by the key of that."""
+    return {key: fmean(values), interval_key(key): interval(values)}
 
 
 def mean_share_interval(shares: Sequence[float]) -> Interval | None:

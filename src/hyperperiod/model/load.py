@@ -16,10 +16,10 @@ import re
 import stat
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.part import SomePart, read_part, show_path
@@ -82,11 +82,14 @@ def read_experiment_document(name: str) -> Document:
     return _read_toml(shown_name(name), read_text(name, EXPERIMENT))
 
 
-def read_toml(name: str, kind: type[SomePart]) -> SomePart:
-    """The record of this kind in the TOML file of an experiment; InputError if it is wrong."""
+def read_toml(name: str, kind: type[SomePart], shared: Mapping[str, Any] | None = None) -> SomePart:
+    """The record of this kind in the TOML file of an experiment; InputError if it is wrong.
+
+    Keys of `shared` hold where the file has none.
+    """
     document, line_of = read_experiment_document(name)
     reading = Reading(from_file=True)
-    part = read_part(kind, document, (), reading)
+    part = read_part(kind, {**(shared or {}), **document}, (), reading)
     if part is None or reading.findings:
         raise _refusal(name, reading.findings, line_of)
     return part

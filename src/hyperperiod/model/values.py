@@ -293,9 +293,8 @@ class Mapped(Kind):
     def read(self, value: Any, path: Path, reading: Reading) -> Any:
         if not isinstance(value, dict):
             return reading.refuse(path, show(value), _OBJECT)
-        for name, one in value.items():
-            self.kind.read(one, (*path, name), reading)
-        return value
+        read = self.kind.read
+        return {name: read(one, (*path, name), reading) for name, one in value.items()}
 
     def schema(self, definitions: Definitions) -> JsonSchema:
         return {"type": "object", "additionalProperties": self.kind.schema(definitions)}

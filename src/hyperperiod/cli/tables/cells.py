@@ -11,7 +11,7 @@ from hyperperiod.model.vcpus import InterfaceResult
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.result import BoundGuest
-    from hyperperiod.experiments.claim import Claim
+    from hyperperiod.papers.claim import Claim
 
 NO_VALUE = "-"
 
@@ -82,7 +82,7 @@ CLAIM_INDENT: Final = len("holds: ")
 
 def claim_parts(claim: Claim) -> tuple[str, ...]:
     """Returns whether a claim holds and whose it is, then what we found and what the paper did."""
-    from hyperperiod.experiments.claim import MARKS
+    from hyperperiod.papers.claim import MARKS
 
     sign = Styled("holds", GOOD) if claim.holds else Styled("fails", FAULT)
     below = "\n" + " " * CLAIM_INDENT

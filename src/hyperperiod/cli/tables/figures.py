@@ -12,8 +12,8 @@ from hyperperiod.experiments.confidence import Interval
 from hyperperiod.model.result_object import ResultObject, to_json
 
 if TYPE_CHECKING:
-    from hyperperiod.experiments.latency.result import LatencyRow, LatencySettingResult
-    from hyperperiod.experiments.reproduce.printed import Printed
+    from hyperperiod.papers.latency.result import LatencyRow, LatencySettingResult
+    from hyperperiod.papers.printed import Printed
 
 
 def figure_table(
