@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -131,9 +130,22 @@ def test_what_a_row_names_exists(proof: Proof) -> None:
         assert list((TOP / "src" / "hyperperiod" / "analysis").rglob(proof.source))
 
 
+DRAWN_IN = {
+    "test_chains": "chain_worlds",
+    "test_flows": "flow_worlds",
+    "test_overheads": "overhead_worlds",
+    "test_pieces": "row_worlds",
+    "test_sedf": "driver_attack",
+    "test_whole_systems": "whole_worlds",
+}
+"""Hunts whose systems are drawn by a module of tests/support, and which."""
+
+
 def drawn_by(hunt: str) -> set[Rules]:
     """The rules that the systems of a hunt are under; empty for one that draws no policies."""
-    module = import_module(f"tests.soundness.{hunt.removesuffix('.py')}")
+    name = hunt.removesuffix(".py")
+    worlds = DRAWN_IN.get(name)
+    module = import_module(f"tests.support.{worlds}" if worlds else f"tests.soundness.{name}")
     if hunt == "test_servers.py":
         return {
             Rules(budget, order, slack, scope)
@@ -148,7 +160,7 @@ def drawn_by(hunt: str) -> set[Rules]:
 @pytest.mark.parametrize("proof", PROOFS, ids=lambda p: f"{p.budget}-{p.order}-{p.scope}")
 def test_hunts_draw_the_rules_that_they_are_to_attack(proof: Proof) -> None:
     if (proof.budget, proof.order) == (Budget.SLICE_ONCE, Order.FP_EDF):
-        proof = replace(proof, budget=Budget.SLICE)  # the policy that has such domains
+        proof = proof.replace(budget=Budget.SLICE)  # the policy that has such domains
     attacked = set()
     for hunt in proof.hunts:
         drawn = drawn_by(hunt)
@@ -257,7 +269,7 @@ def test_fit_refuses_a_new_rule(new: dict[str, RuleWord]) -> None:
 def without(monkeypatch: pytest.MonkeyPatch, cover: Cover) -> None:
     """The table as if no proof covered that."""
     table = tuple(
-        replace(proof, covers=tuple(one for one in proof.covers if one is not cover))
+        proof.replace(covers=tuple(one for one in proof.covers if one is not cover))
         for proof in PROOFS
     )
     monkeypatch.setattr(proofs, "PROOFS", table)
