@@ -94,6 +94,6 @@ void slice_arrive(void) {
     hp_slice_arrive(&core, VCPU, now_ns);
     show_account(&core, now_ns);
     SHOW(server->deadline_ns > now_ns, "the server is in a period, or waits for one");
-    if (!before.fresh && before.deadline_ns > now_ns && hp_slice_is_kept(&core, VCPU))
+    if (!before.never_ran && before.deadline_ns > now_ns && hp_slice_is_kept(&core, VCPU))
         SHOW(same_account(&before, server), "what is left of a slice is kept");
 }
