@@ -83,11 +83,8 @@ def build(proof: Proof, case: tuple[str, ...], sources: Path, folder: Path) -> P
     return small
 
 
-def ask(proof: Proof, sources: Path, *, first: bool = False) -> Answer:
-    """Compiles a proof against the core beside `sources` and asks for all its cases.
-
-    Up to the first that fails, if that is enough (`first`).
-    """
+def ask(proof: Proof, sources: Path) -> Answer:
+    """Compiles a proof against the core beside `sources` and asks for all its cases."""
     start = time.monotonic()
     shown, failed = 0, list[str]()
     for case in proof.cases:
@@ -95,8 +92,6 @@ def ask(proof: Proof, sources: Path, *, first: bool = False) -> Answer:
         wrong = [one for one in results if one["status"] != "SUCCESS"]
         shown += len(results) - len(wrong)
         failed += [f"{one['description']} ({place(one)})" for one in wrong]
-        if first and failed:
-            break
     return Answer(proof.name, shown, tuple(failed), time.monotonic() - start)
 
 
@@ -164,7 +159,7 @@ def seen(mutant: Mutant) -> Answer:
         shutil.copytree(HERE, Path(folder) / "tests" / "prove")
         file = Path(folder) / "core" / mutant.file
         file.write_text(mutant.apply(file.read_text()))
-        return ask(proof, Path(folder) / "tests" / "prove", first=True)
+        return ask(proof, Path(folder) / "tests" / "prove")
 
 
 def try_mutants(mutants: Iterable[Mutant], jobs: int) -> bool:
