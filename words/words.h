@@ -90,12 +90,10 @@ WORDS_FN struct word word_trim(struct word word) {
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* Reads all of the word as a decimal number from 0 to `most`; whether it is one, else *number
- * is 0. */
+/* Reads all of the word as a decimal number from 0 to `most`; whether it is one. */
 WORDS_FN hp_u32 word_number(struct word word, hp_u64 most, hp_u64 *number) {
     hp_u64 sum = 0;
 
-    *number = 0;
     for (hp_u64 i = 0; i < word.length; i++) {
         hp_u64 digit = (hp_u64)(hp_u8)word.start[i] - '0';
 

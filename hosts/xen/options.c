@@ -3,15 +3,15 @@
  * Reading the command line (options.h). An item is read whole and then installed whole; what is
  * wrong with it is said on the console.
  *
- * Only syntax and what one item can contradict by itself are judged here. Whether rules go
- * together, and a quantum with a server, is the core's to say, when a pool or a server is made.
+ * Only syntax and what one item can contradict by itself are judged here. Whether a policy and
+ * a quantum go with a server is the core's to say, when the server is made.
  */
+#include "options.h"
+
+#include <xen/ctype.h>
 #include <xen/init.h>
 #include <xen/param.h>
 #include <xen/sched.h>
-
-#include "options.h"
-#include "read.h"
 
 #define DEFAULT_RING_BYTES (64U << 10)
 #define MAX_RING_BYTES (256U << 20)
@@ -71,50 +71,179 @@ const char *hyperperiod_error(unsigned int error)
     return error < ARRAY_SIZE(words) && words[error] ? words[error] : "unknown error";
 }
 
-/* --- values ---------------------------------------------------------------------------------- */
+/* --- words ----------------------------------------------------------------------------------- */
 
-bool __init hyperperiod_read_server(struct word text, struct server_option *server)
+struct word {
+    const char *text;
+    unsigned int value;
+};
+
+/* The rules as their rows name them (core/rules.h). */
+#define BUDGET(name, NAME, ...) { name, HP_BUDGET_##NAME },
+#define ORDER(name, NAME, ...) { name, HP_ORDER_##NAME },
+#define SLACK(name, NAME, ...) { name, HP_SLACK_##NAME },
+
+static const struct word budgets[] __initconst = { HP_BUDGETS(BUDGET) };
+static const struct word orders[] __initconst = { HP_ORDERS(ORDER) };
+static const struct word slacks[] __initconst = { HP_SLACKS(SLACK) };
+
+#undef BUDGET
+#undef ORDER
+#undef SLACK
+
+static const struct word units[] __initconst = {
+    { "ns", 1 },
+    { "us", 1000 },
+    { "ms", 1000000 },
+    { "s", 1000000000 },
+};
+
+struct preset {
+    const char *name;
+    bool global;
+    struct hp_policy policy;
+};
+
+#define scope_one false
+#define scope_partitioned false
+#define scope_global true
+#define ROW(name, scope, budget, order, slack) { name, scope_##scope, { budget, order, slack } },
+
+static const struct preset presets[] __initconst = { HP_POLICIES(ROW) };
+
+#undef ROW
+
+/* Whether the text begins with this word; then the text moves on past it. */
+static bool __init take(const char **text, const char *word)
 {
-    struct hp_params *params = &server->params;
-    struct word part = word_cut(&text, ':');
+    const size_t length = strlen(word);
+
+    if ( strncmp(*text, word, length) )
+        return false;
+    *text += length;
+    return true;
+}
+
+/* The value of the word up to 'end' (or the end of the text). */
+static bool __init take_word(const char **text, char end, const struct word *words,
+                             unsigned int count, unsigned int *value)
+{
+    unsigned int i;
+
+    for ( i = 0; i < count; i++ )
+    {
+        const char *rest = *text;
+
+        if ( take(&rest, words[i].text) && (*rest == end || *rest == '\0' || *rest == ':') )
+        {
+            *text = rest;
+            *value = words[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool __init take_number(const char **text, hp_u64 *number)
+{
+    const char *end;
+
+    if ( !isdigit(**text) )
+        return false;
+    *number = simple_strtoull(*text, &end, 10);
+    *text = end;
+    return true;
+}
+
+static bool __init take_time(const char **text, hp_u64 *time_ns)
+{
+    hp_u64 number;
+    unsigned int unit;
+
+    if ( !take_number(text, &number)
+         || !take_word(text, ':', units, ARRAY_SIZE(units), &unit)
+         || number >= HP_TIME_MAX / unit )
+        return false;
+    *time_ns = number * unit;
+    return true;
+}
+
+/* Whether the rules are built in and go together on one pcpu. */
+static bool __init is_legal(const struct hp_policy *policy)
+{
+    const struct hp_config config = { .policy = *policy, .pcpus = 1 };
+
+    return hyperperiod_validate(&config) != HP_ERROR_POLICY;
+}
+
+static bool __init take_policy(const char **text, struct hp_policy *policy, bool *global)
+{
+    const char *rest = *text;
+    unsigned int i;
+
+    for ( i = 0; i < ARRAY_SIZE(presets); i++ )
+    {
+        rest = *text;
+        if ( take(&rest, presets[i].name) && *rest == '\0' )
+        {
+            *text = rest;
+            *policy = presets[i].policy;
+            *global = presets[i].global;
+            return true;
+        }
+    }
+    *global = false;
+    return take_word(text, '+', budgets, ARRAY_SIZE(budgets), &policy->budget)
+           && take(text, "+")
+           && take_word(text, '+', orders, ARRAY_SIZE(orders), &policy->order)
+           && take(text, "+")
+           && take_word(text, '\0', slacks, ARRAY_SIZE(slacks), &policy->slack)
+           && **text == '\0' && is_legal(policy);
+}
+
+/* PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra], or best-effort[:cpuN][:wWEIGHT] */
+static bool __init take_server(const char **text, struct server_option *server)
+{
     hp_u64 number;
 
     *server = best_effort;
-    if ( !word_is(part, "best-effort") )
+    if ( !take(text, "best-effort") )
     {
-        params->flags = 0;
-        if ( !word_time(part, &params->period_ns)
-             || !word_time(word_cut(&text, ':'), &params->budget_ns)
-             || params->budget_ns == 0 || params->budget_ns > params->period_ns )
+        server->params.flags = 0;
+        if ( !take_time(text, &server->params.period_ns) || !take(text, ":")
+             || !take_time(text, &server->params.budget_ns)
+             || server->params.budget_ns == 0
+             || server->params.budget_ns > server->params.period_ns )
             return false;
         /* Rate monotonic, unless it is said otherwise. */
-        params->priority = min_t(hp_u64, params->period_ns / 1000, HP_PRIORITY_MAX - 1);
+        server->params.priority = min_t(hp_u64, server->params.period_ns / 1000,
+                                        HP_PRIORITY_MAX - 1);
     }
-    while ( text.start )
+    while ( take(text, ":") )
     {
-        part = word_cut(&text, ':');
-        if ( word_is(part, "extra") )
-            params->flags |= HP_EXTRA;
-        else if ( word_take(&part, "cpu") && word_number(part, NR_CPUS - 1, &number) )
+        if ( take(text, "extra") )
+            server->params.flags |= HP_EXTRA;
+        else if ( take(text, "cpu") && take_number(text, &number) && number < NR_CPUS )
             server->cpu = number;
-        else if ( (params->flags & HP_BEST_EFFORT) && word_take(&part, "w")
-                  && word_number(part, HP_WEIGHT_MAX, &number) && number )
-            params->weight = number;
-        else if ( word_take(&part, "p") && word_number(part, HP_PRIORITY_MAX, &number) )
-            params->priority = number;
+        else if ( (server->params.flags & HP_BEST_EFFORT) && take(text, "w")
+                  && take_number(text, &number) && number && number <= HP_WEIGHT_MAX )
+            server->params.weight = number;
+        else if ( take(text, "p") && take_number(text, &number) && number <= HP_PRIORITY_MAX )
+            server->params.priority = number;
         else
             return false;
     }
-    return !(params->flags & HP_BEST_EFFORT) || params->flags == HP_BEST_EFFORT;
+    return !(server->params.flags & HP_BEST_EFFORT) || server->params.flags == HP_BEST_EFFORT;
 }
 
-bool __init hyperperiod_read_domain(struct word text, struct domain_option *option)
+/* N or N.V, after the d */
+static bool __init take_domain(const char **text, struct domain_option *option)
 {
     hp_u64 domain, vcpu = ANY_VCPU;
 
-    if ( !word_take(&text, "d")
-         || !word_number(word_cut(&text, '.'), DOMID_FIRST_RESERVED - 1, &domain)
-         || (text.start && !word_number(text, ANY_VCPU - 1, &vcpu)) )
+    if ( !take_number(text, &domain) || domain >= DOMID_FIRST_RESERVED )
+        return false;
+    if ( take(text, ".") && (!take_number(text, &vcpu) || vcpu >= ANY_VCPU) )
         return false;
     option->domain = domain;
     option->vcpu = vcpu;
@@ -123,115 +252,171 @@ bool __init hyperperiod_read_domain(struct word text, struct domain_option *opti
 
 /* --- items ----------------------------------------------------------------------------------- */
 
-enum own_key { OWN_POLICY, OWN_SPARE, OWN_RING };
-
-#define AT(field) offsetof(struct options, field)
-
-static const struct word_key keys[] __initconst = {
-    { "policy", WORD_OWN, .at = OWN_POLICY,
-      .allowed = "a name (ptps, wcps, crps, rtds, ...) or BUDGET+ORDER+SLACK" },
-    { "scope", WORD_CHOICE, .choices = word_scopes },
-    { "quantum", WORD_TIME, .at = AT(quantum_ns) },
-    { "spare", WORD_OWN, .at = OWN_SPARE, .allowed = "PERIOD:BUDGET, the budget at most the period" },
-    { "ring", WORD_OWN, .at = OWN_RING, .allowed = "a size of at most 256M" },
-};
-
-static bool __init read_policy(struct word text)
-{
-    struct options *options = &hyperperiod_options;
-    struct word_policy policy;
-
-    if ( !word_policy(text, &policy) )
-        return false;
-    options->policy = policy.rules;
-    if ( !options->scope_given )
-        options->global = policy.scope == WORD_SCOPE_global;
-    return true;
-}
-
-static bool __init read_spare(struct word text)
-{
-    hp_u64 period_ns, budget_ns;
-
-    if ( !word_time(word_cut(&text, ':'), &period_ns) || !word_time(text, &budget_ns)
-         || period_ns == 0 || budget_ns > period_ns )
-        return false;
-    hyperperiod_options.spare_period_ns = period_ns;
-    hyperperiod_options.spare_budget_ns = budget_ns;
-    return true;
-}
-
-static bool __init read_ring(struct word text)
-{
-    const char *rest;
-    const unsigned long long bytes = parse_size_and_unit(text.start, &rest);
-
-    if ( rest != text.start + text.length || bytes > MAX_RING_BYTES )
-        return false;
-    hyperperiod_options.ring_bytes = bytes;
-    return true;
-}
-
-static bool __init read_value(const struct word_key *key, struct word value)
-{
-    struct options *options = &hyperperiod_options;
-    hp_u64 number;
-
-    if ( key->kind == WORD_OWN )
-        switch ( (enum own_key)key->at )
-        {
-        case OWN_POLICY:
-            return read_policy(value);
-        case OWN_SPARE:
-            return read_spare(value);
-        case OWN_RING:
-            return read_ring(value);
-        }
-    if ( !word_value(key, value, &number) )
-        return false;
-    if ( key->kind == WORD_TIME )
-        *(hp_u64 *)((char *)options + key->at) = number;
-    else
-    {
-        options->global = number;
-        options->scope_given = true;
-    }
-    return true;
-}
-
-static const char *__init read_server_of(struct word key, struct word value)
+static const char *__init read_domain(const char *text)
 {
     struct options *options = &hyperperiod_options;
     struct domain_option option;
     unsigned int i;
 
-    if ( !hyperperiod_read_domain(key, &option)
-         || !hyperperiod_read_server(value, &option.server) )
-        return "dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra]"
+    if ( !take_domain(&text, &option) || !take(&text, "=")
+         || !take_server(&text, &option.server) || *text )
+        return "want dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra]"
                " or dN=best-effort[:cpuN][:wWEIGHT]";
     for ( i = 0; i < options->domains; i++ )
         if ( options->domain[i].domain == option.domain
              && options->domain[i].vcpu == option.vcpu )
             break;
     if ( i == MAX_DOMAIN_OPTIONS )
-        return "no more domains than there are places";
+        return "too many domains";
     options->domain[i] = option;
     options->domains = max(options->domains, i + 1);
     return NULL;
 }
 
-static const char *__init cf_check read_item(struct word name, struct word value)
+static const char *__init add_event(const struct event_option *event)
 {
-    static char __initdata allowed[WORD_ALLOWED_BYTES];
-    const struct word_key *key = word_key(keys, ARRAY_SIZE(keys), name);
+    struct options *options = &hyperperiod_options;
 
-    if ( !key )
-        return read_server_of(name, value);
-    return read_value(key, value) ? NULL : word_allowed(key, allowed);
+    if ( options->events == MAX_EVENT_OPTIONS )
+        return "too many swaps, changes and moves";
+    if ( options->events && options->event[options->events - 1].at_ns > event->at_ns )
+        return "swaps, changes and moves must be in order of time";
+    options->event[options->events++] = *event;
+    return NULL;
+}
+
+static const char *__init read_swap(const char *text)
+{
+    struct event_option event = { .kind = EVENT_SWAP };
+    bool global;
+
+    if ( !take_time(&text, &event.at_ns) || !take(&text, ":")
+         || !take_policy(&text, &event.policy, &global) )
+        return "want swap=TIME:POLICY";
+    return add_event(&event);
+}
+
+static const char *__init read_change(const char *text)
+{
+    struct event_option event = { .kind = EVENT_CHANGE };
+
+    if ( !take_time(&text, &event.at_ns) || !take(&text, ":d")
+         || !take_domain(&text, &event.change) || !take(&text, ":")
+         || !take_server(&text, &event.change.server) || *text )
+        return "want change=TIME:dN[.V]:PERIOD:BUDGET[:pPRIORITY]";
+    return add_event(&event);
+}
+
+static const char *__init read_move(const char *text)
+{
+    struct event_option event = { .kind = EVENT_MOVE };
+    hp_u64 cpu;
+
+    if ( !take_time(&text, &event.at_ns) || !take(&text, ":d")
+         || !take_domain(&text, &event.change) || !take(&text, ":cpu")
+         || !take_number(&text, &cpu) || cpu >= NR_CPUS || *text )
+        return "want move=TIME:dN[.V]:cpuN";
+    event.change.server.cpu = cpu;
+    return add_event(&event);
+}
+
+static const char *__init read_policy(const char *text)
+{
+    struct options *options = &hyperperiod_options;
+    struct hp_policy policy;
+    bool global;
+
+    if ( !take_policy(&text, &policy, &global) )
+        return "no such policy; want a name (ptps, wcps, crps, rtds, ...) or BUDGET+ORDER+SLACK";
+    options->policy = policy;
+    if ( !options->scope_given )
+        options->global = global;
+    return NULL;
+}
+
+static const char *__init read_scope(const char *text)
+{
+    struct options *options = &hyperperiod_options;
+
+    if ( strcmp(text, "global") && strcmp(text, "partitioned") )
+        return "want global or partitioned";
+    options->global = *text == 'g';
+    options->scope_given = true;
+    return NULL;
+}
+
+static const char *__init read_time(const char *text, hp_u64 *time_ns)
+{
+    hp_u64 read_ns;
+
+    if ( !take_time(&text, &read_ns) || *text )
+        return "want a time with a unit: ns, us, ms or s";
+    *time_ns = read_ns;
+    return NULL;
+}
+
+static const char *__init read_spare(const char *text)
+{
+    hp_u64 period_ns, budget_ns;
+
+    if ( !take_time(&text, &period_ns) || !take(&text, ":") || !take_time(&text, &budget_ns)
+         || *text || period_ns == 0 || budget_ns > period_ns )
+        return "want spare=PERIOD:BUDGET, the budget at most the period";
+    hyperperiod_options.spare_period_ns = period_ns;
+    hyperperiod_options.spare_budget_ns = budget_ns;
+    return NULL;
+}
+
+static const char *__init read_ring(const char *text)
+{
+    const char *rest;
+    const unsigned long long bytes = parse_size_and_unit(text, &rest);
+
+    if ( *rest || bytes > MAX_RING_BYTES )
+        return "want a size of at most 256M";
+    hyperperiod_options.ring_bytes = bytes;
+    return NULL;
+}
+
+/* Reads one item; returns what is wrong with it, or NULL. */
+static const char *__init read_item(const char *item)
+{
+    struct options *options = &hyperperiod_options;
+
+    if ( take(&item, "policy=") )
+        return read_policy(item);
+    if ( take(&item, "scope=") )
+        return read_scope(item);
+    if ( take(&item, "quantum=") )
+        return read_time(item, &options->quantum_ns);
+    if ( take(&item, "spare=") )
+        return read_spare(item);
+    if ( take(&item, "epoch=") )
+        return read_time(item, &options->epoch_ns);
+    if ( take(&item, "horizon=") )
+        return read_time(item, &options->horizon_ns);
+    if ( take(&item, "ring=") )
+        return read_ring(item);
+    if ( CHANGES && take(&item, "swap=") )
+        return read_swap(item);
+    if ( CHANGES && take(&item, "change=") )
+        return read_change(item);
+    if ( CHANGES && take(&item, "move=") )
+        return read_move(item);
+    if ( take(&item, "d") )
+        return read_domain(item);
+    return "no such item";
 }
 
 /* While the command line is read there is no console yet: what is wrong with it is said later. */
 static char __initdata complaints[2048];
+
+static void __init complain(const char *item, const char *wrong)
+{
+    const size_t used = strlen(complaints);
+
+    snprintf(complaints + used, sizeof(complaints) - used, "%s: %s\n", item, wrong);
+}
 
 static int __init cf_check say_complaints(void)
 {
@@ -248,31 +433,25 @@ static int __init cf_check say_complaints(void)
 }
 __initcall(say_complaints);
 
-int __init hyperperiod_read_items(const char *text,
-                                  const char *(*read_item)(struct word key, struct word value))
+static int __init cf_check read_items(const char *text)
 {
-    struct word rest = word_of(text);
     int rc = 0;
 
-    while ( rest.length )
+    while ( *text )
     {
-        const struct word item = word_cut(&rest, ',');
-        struct word value = item;
-        const struct word key = word_cut(&value, '=');
-        const char *allowed = read_item(key, value);
-        const size_t used = strlen(complaints);
+        const char *end = strchr(text, ',') ?: strchr(text, '\0');
+        const char *wrong;
+        char item[MAX_PARAM_SIZE];
 
-        if ( !allowed )
-            continue;
-        snprintf(complaints + used, sizeof(complaints) - used, "found %.*s, allowed: %s\n",
-                 (int)item.length, item.start, allowed);
-        rc = -EINVAL;
+        strlcpy(item, text, min_t(size_t, end - text + 1, sizeof(item)));
+        wrong = read_item(item);
+        if ( wrong )
+        {
+            complain(item, wrong);
+            rc = -EINVAL;
+        }
+        text = *end ? end + 1 : end;
     }
     return rc;
 }
-
-static int __init cf_check read_options(const char *text)
-{
-    return hyperperiod_read_items(text, read_item);
-}
-custom_param("hyperperiod", read_options);
+custom_param("hyperperiod", read_items);

@@ -4,13 +4,14 @@
  * needed. Systems without a toolstack have no other way to say it; on others these are the
  * parameters that pools and domains start with.
  *
- *   policy=NAME|BUDGET+ORDER+SLACK[+SCOPE]    scope=partitioned|global    quantum=TIME
- *   spare=PERIOD:BUDGET                       ring=SIZE
+ *   policy=NAME|BUDGET+ORDER+SLACK    scope=partitioned|global    quantum=TIME
+ *   spare=PERIOD:BUDGET               ring=SIZE
  *   dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra]    dN[.V]=best-effort[:cpuN][:wWEIGHT]
+ *   epoch=TIME   horizon=TIME   swap=TIME:POLICY   change=TIME:dN[.V]:PERIOD:BUDGET[:pPRIORITY]
+ *   move=TIME:dN[.V]:cpuN
  *
  * The priority is by period if it is not said; the last one, 16777215, makes an ordinary server.
- * An item that is wrong is named on the console, and the default stands in its place. What
- * experiments have the scheduler do by itself is another option (script.h).
+ * An item that is wrong is named on the console, and the default stands in its place.
  */
 #ifndef HYPERPERIOD_OPTIONS_H
 #define HYPERPERIOD_OPTIONS_H
@@ -33,7 +34,22 @@ struct domain_option {
     struct server_option server;
 };
 
+/* What happens at some time after the epoch. */
+enum event_kind {
+    EVENT_SWAP,
+    EVENT_CHANGE,
+    EVENT_MOVE,
+};
+
+struct event_option {
+    hp_u64 at_ns;
+    enum event_kind kind;
+    struct hp_policy policy;
+    struct domain_option change;
+};
+
 #define MAX_DOMAIN_OPTIONS HP_VCPUS
+#define MAX_EVENT_OPTIONS 64U
 
 struct options {
     struct hp_policy policy;
@@ -42,9 +58,13 @@ struct options {
     hp_u64 quantum_ns;
     hp_u64 spare_period_ns;
     hp_u64 spare_budget_ns;
+    hp_u64 epoch_ns;   /* 0: none */
+    hp_u64 horizon_ns; /* 0: none */
     unsigned int ring_bytes;
     unsigned int domains;
+    unsigned int events;
     struct domain_option domain[MAX_DOMAIN_OPTIONS];
+    struct event_option event[MAX_EVENT_OPTIONS];
 };
 
 /* The same for all pools; does not change after boot. */
@@ -59,19 +79,7 @@ const struct server_option *server_option_of(unsigned int domain, unsigned int v
 /* A short word for an error code of the core. */
 const char *hyperperiod_error(unsigned int error);
 
-/* --- for those who read a command line (words/words.h) --------------------------------------- */
-
-struct word;
-
-/* Reads all items of a text. `read_item` reads one and returns what would have been allowed if it
- * is wrong, or NULL; that is said once there is a console. */
-int hyperperiod_read_items(const char *text,
-                           const char *(*read_item)(struct word key, struct word value));
-
-/* PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra], or best-effort[:cpuN][:wWEIGHT] */
-bool hyperperiod_read_server(struct word text, struct server_option *server);
-
-/* dN or dN.V */
-bool hyperperiod_read_domain(struct word text, struct domain_option *option);
+/* The core's judgement of a configuration, an error of it. Without a lock (scheduler.c). */
+unsigned int hyperperiod_validate(const struct hp_config *config);
 
 #endif /* HYPERPERIOD_OPTIONS_H */

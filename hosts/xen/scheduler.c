@@ -8,6 +8,7 @@
  *
  * Pcpu slots follow the pool's valid pcpus: whoever schedules looks whether it is one of them.
  */
+#include <xen/errno.h>
 #include <xen/event.h>
 #include <xen/softirq.h>
 #include <xen/tasklet.h>
@@ -84,7 +85,7 @@ static void record_grant(struct lock_domain *ld, unsigned int pcpu, const struct
 
 COLD s_time_t hyperperiod_epoch(void)
 {
-    const s_time_t epoch_ns = hyperperiod_script.epoch_ns;
+    const s_time_t epoch_ns = hyperperiod_options.epoch_ns;
 
 #ifdef CONFIG_ARM
     /* It is given on the system counter, which guests see too and which Xen found running. */
@@ -92,16 +93,6 @@ COLD s_time_t hyperperiod_epoch(void)
 #else
     return epoch_ns;
 #endif
-}
-
-COLD unsigned int hyperperiod_pcpu_slot(const struct lock_domain *ld, unsigned int cpu)
-{
-    unsigned int pcpu = hp_pcpus(&ld->core);
-
-    while ( pcpu-- )
-        if ( ld->cpu_of[pcpu] == cpu )
-            return pcpu;
-    return HP_NONE;
 }
 
 /* --- kicks and contexts ---------------------------------------------------------------------- */
@@ -158,12 +149,12 @@ static COLD void account_so_far(struct lock_domain *ld, unsigned int pcpu, uint6
 
 /* --- units in the core ----------------------------------------------------------------------- */
 
-static const struct hp_params no_server = { .flags = HP_BEST_EFFORT };
-
 /* The server of a unit in this phase. */
 static const struct hp_params *params_of(const struct lock_domain *ld, const struct vcpu_slot *slot)
 {
-    return ld->phase == PHASE_BOOTING ? &no_server : &slot->server.params;
+    static const struct hp_params effort = { .flags = HP_BEST_EFFORT };
+
+    return ld->phase == PHASE_BOOTING ? &effort : &slot->server.params;
 }
 
 static noinline void unit_arrives(struct lock_domain *ld, const struct vcpu_slot *slot,
@@ -204,39 +195,6 @@ static COLD void bind_all(struct lock_domain *ld)
             bind_unit(ld, ld->slot[number], ld->slot[number]->unit->cpu_hard_affinity);
 }
 
-/* The share of a pcpu that a server is promised, in millionths. One without a server weighs a
- * little: such units should spread too. */
-static COLD unsigned int share_of(const struct hp_params *params)
-{
-    if ( !params->period_ns )
-        return 1;
-    return 1 + params->budget_ns * 1000 / max_t(uint64_t, params->period_ns / 1000, 1);
-}
-
-/* What the unit is promised counts so much on its pcpu from now on. */
-static COLD void count_share(struct pool *pool, struct vcpu_slot *slot, unsigned int share)
-{
-    pool->load[slot->load_cpu] += share - slot->share;
-    slot->share = share;
-}
-
-static COLD void set_params(struct vcpu_slot *slot, const struct hp_params *params)
-{
-    slot->server.params = *params;
-    if ( slot->home )
-        count_share(slot->home->pool, slot, share_of(params));
-}
-
-/* The unit is nowhere from now on, or on its way. */
-static COLD void leave_home(struct vcpu_slot *slot)
-{
-    struct lock_domain *ld = slot->home;
-
-    count_share(ld->pool, slot, 0);
-    ld->slot[slot->number] = NULL;
-    slot->home = NULL;
-}
-
 static COLD void add_to_core(struct lock_domain *ld, struct vcpu_slot *slot, uint64_t at_ns)
 {
     const struct hp_params *params = params_of(ld, slot);
@@ -246,8 +204,8 @@ static COLD void add_to_core(struct lock_domain *ld, struct vcpu_slot *slot, uin
     {
         printk(XENLOG_ERR "hyperperiod: %pdv%u: %s; it is best effort now\n",
                slot->unit->domain, slot->unit->unit_id, hyperperiod_error(error));
-        set_params(slot, &no_server);
-        params = &no_server;
+        slot->server.params = (struct hp_params){ .flags = HP_BEST_EFFORT };
+        params = &slot->server.params;
         error = hp_add(&ld->core, slot->number, params, at_ns);
         ASSERT(!error);
     }
@@ -257,7 +215,7 @@ static COLD void add_to_core(struct lock_domain *ld, struct vcpu_slot *slot, uin
     /* It may be on a pcpu: only a global policy could give it another meanwhile. */
     if ( hp_holds(&ld->core) && slot->unit->is_running )
     {
-        const unsigned int pcpu = hyperperiod_pcpu_slot(ld, sched_unit_master(slot->unit));
+        const unsigned int pcpu = pcpu_slot_of(ld, sched_unit_master(slot->unit));
 
         if ( pcpu != HP_NONE )
         {
@@ -323,7 +281,8 @@ static COLD void unit_leaves(struct lock_domain *ld, struct vcpu_slot *slot, uin
     ASSERT(!error);
     record_call(ld, HP_RECORD_LEAVE, slot->number, 0, 0);
     slot->moves = true;
-    leave_home(slot);
+    slot->home = NULL;
+    ld->slot[slot->number] = NULL;
 }
 
 static COLD void record_join(struct lock_domain *ld, hp_u32 number, const struct hp_moving *moving)
@@ -355,8 +314,6 @@ COLD void hyperperiod_attach(struct lock_domain *ld, struct vcpu_slot *slot)
     uint64_t now_ns;
 
     slot->home = ld;
-    slot->load_cpu = sched_unit_master(slot->unit);
-    count_share(ld->pool, slot, share_of(&slot->server.params));
     ld->slot[slot->number] = slot;
     if ( !comes )
         memset(&slot->usage, 0, sizeof(slot->usage));
@@ -384,7 +341,8 @@ COLD void hyperperiod_detach(struct vcpu_slot *slot)
         remove_from_core(ld, slot, time_now(ld));
         kick_pcpus(ld);
     }
-    leave_home(slot);
+    slot->home = NULL;
+    ld->slot[slot->number] = NULL;
 }
 
 /* --- changes while guests run, and what they have had: toolstacks, and the command line ------- */
@@ -449,7 +407,7 @@ COLD unsigned int hyperperiod_change_server(struct vcpu_slot *slot,
     {
         /* One that is on its way begins where it arrives. */
         slot->moves = false;
-        set_params(slot, params);
+        slot->server.params = *params;
         return HP_OK;
     }
     error = hp_validate(&ld->core, slot->number, params);
@@ -459,7 +417,7 @@ COLD unsigned int hyperperiod_change_server(struct vcpu_slot *slot,
     if ( effort != (params->flags & HP_BEST_EFFORT) )
     {
         remove_from_core(ld, slot, now_ns);
-        set_params(slot, params);
+        slot->server.params = *params;
         add_to_core(ld, slot, now_ns);
     }
     else
@@ -467,7 +425,7 @@ COLD unsigned int hyperperiod_change_server(struct vcpu_slot *slot,
         error = hp_update(&ld->core, slot->number, params, now_ns);
         if ( !error )
         {
-            set_params(slot, params);
+            slot->server.params = *params;
             record_server(ld, HP_RECORD_UPDATE, slot->number, params);
         }
     }
@@ -569,12 +527,12 @@ COLD void hyperperiod_apply_spare(struct lock_domain *ld)
 /* The swaps and changes that the command line has for this time. */
 static COLD void make_changes(struct lock_domain *ld, uint64_t now_ns)
 {
-    const struct script *script = &hyperperiod_script;
+    const struct options *options = &hyperperiod_options;
 
-    while ( ld->next_event < script->events
-            && script->event[ld->next_event].at_ns <= now_ns )
+    while ( ld->next_event < options->events
+            && options->event[ld->next_event].at_ns <= now_ns )
     {
-        const struct event_option *event = &script->event[ld->next_event++];
+        const struct event_option *event = &options->event[ld->next_event++];
 
         switch ( event->kind )
         {
@@ -595,19 +553,32 @@ static void make_changes(struct lock_domain *ld, uint64_t now_ns)
 {
 }
 
+/* A scheduler without these two would be taken to have done what it was asked. */
+COLD int cf_check hyperperiod_adjust_domain(const struct scheduler *ops, struct domain *d,
+                                            struct xen_domctl_scheduler_op *op)
+{
+    return -EOPNOTSUPP;
+}
+
+COLD int cf_check hyperperiod_adjust_pool(const struct scheduler *ops,
+                                          struct xen_sysctl_scheduler_op *sc)
+{
+    return -EOPNOTSUPP;
+}
+
 #endif
 
 /* --- the phases of a lock domain ------------------------------------------------------------- */
 
 static COLD uint64_t event_time(const struct lock_domain *ld)
 {
-    const struct script *script = &hyperperiod_script;
+    const struct options *options = &hyperperiod_options;
     uint64_t at_ns = HP_NEVER;
 
-    if ( ld->next_event < script->events )
-        at_ns = script->event[ld->next_event].at_ns;
-    if ( script->horizon_ns && !ld->ended )
-        at_ns = hp_least(at_ns, script->horizon_ns);
+    if ( ld->next_event < options->events )
+        at_ns = options->event[ld->next_event].at_ns;
+    if ( options->horizon_ns && !ld->ended )
+        at_ns = hp_least(at_ns, options->horizon_ns);
     return at_ns;
 }
 
@@ -647,9 +618,10 @@ static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned 
     }
 }
 
-static COLD void reach_horizon(struct lock_domain *ld)
+static COLD void reach_horizon(struct lock_domain *ld, const struct cpumask *cpus)
 {
     struct pool *pool = ld->pool;
+    unsigned int all = is_global(pool) ? 1 : cpumask_weight(cpus);
     bool last;
 
     record_call(ld, HP_RECORD_END, HP_NONE, 0, 0);
@@ -658,21 +630,20 @@ static COLD void reach_horizon(struct lock_domain *ld)
     if ( ld->ring )
         ld->ring->flags |= HP_RING_ENDED;
     spin_lock(&pool->slots_lock);
-    pool->ended++;
-    last = is_global(pool) || pool->ended == pool->pcpus;
+    last = ++pool->ended == all;
     spin_unlock(&pool->slots_lock);
     if ( last )
         printk("hyperperiod: horizon reached\n");
 }
 
 /* What the command line has for this time. */
-static COLD void handle_events(struct lock_domain *ld, uint64_t now_ns)
+static COLD void handle_events(struct lock_domain *ld, const struct cpumask *cpus, uint64_t now_ns)
 {
-    const struct script *script = &hyperperiod_script;
+    const struct options *options = &hyperperiod_options;
 
     make_changes(ld, now_ns);
-    if ( script->horizon_ns && now_ns >= script->horizon_ns && !ld->ended )
-        reach_horizon(ld);
+    if ( options->horizon_ns && now_ns >= options->horizon_ns && !ld->ended )
+        reach_horizon(ld, cpus);
     ld->next_event_ns = event_time(ld);
 }
 
@@ -766,10 +737,8 @@ static COLD unsigned int move_pcpu_slot(struct lock_domain *ld, unsigned int cpu
 static inline unsigned int update_pcpu_slot(struct lock_domain *ld, unsigned int cpu, bool valid,
                                      s_time_t now)
 {
-    unsigned int pcpu = HP_NONE;
+    const unsigned int pcpu = ld->phase == PHASE_DORMANT ? HP_NONE : pcpu_slot_of(ld, cpu);
 
-    if ( ld->phase != PHASE_DORMANT )
-        pcpu = likely(ld->cpu_of[0] == cpu) ? 0 : hyperperiod_pcpu_slot(ld, cpu);
     if ( likely(valid == (pcpu != HP_NONE)) )
         return pcpu;
     return move_pcpu_slot(ld, cpu, pcpu, valid, now);
@@ -798,10 +767,7 @@ COLD void hyperperiod_apply_ring(struct lock_domain *ld)
 
 COLD void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu)
 {
-    const unsigned int pcpu = hyperperiod_pcpu_slot(ld, cpu);
-
-    if ( ld->phase != PHASE_DORMANT && pcpu != HP_NONE )
-        move_pcpu_slot(ld, cpu, pcpu, false, NOW());
+    update_pcpu_slot(ld, cpu, false, NOW());
 }
 
 /* --- scheduling ------------------------------------------------------------------------------ */
@@ -830,7 +796,8 @@ static struct sched_unit *pick_runnable(struct lock_domain *ld, unsigned int pcp
 
 /* Whom the core has run on this pcpu, if anybody; and how long, as Xen wants to be told. */
 static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu,
-                                       struct sched_unit *curr, uint64_t now_ns, bool host)
+                                       struct sched_unit *curr, uint64_t now_ns, bool host,
+                                       const struct cpumask *cpus)
 {
     const hp_u32 before = hp_running(&ld->core, pcpu);
     struct sched_unit *next;
@@ -839,7 +806,7 @@ static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu
 
     account(ld, pcpu, now_ns);
     if ( unlikely(ld->next_event_ns <= now_ns) )
-        handle_events(ld, now_ns);
+        handle_events(ld, cpus, now_ns);
     if ( !is_idle_unit(curr) && !unit_runnable(curr) && slot_of(curr)->home == ld )
     {
         if ( is_to_move(ld, curr) )
@@ -864,7 +831,7 @@ static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu
  */
 #define LOOK_AGAIN_NS (1 << 20)
 
-void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sched_unit *curr,
+static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sched_unit *curr,
                                           s_time_t now, bool tasklet_work_scheduled)
 {
     struct sched_resource *res = get_sched_res(smp_processor_id());
@@ -879,7 +846,7 @@ void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sched_uni
         start_phase(ld, PHASE_RUNNING, cpu, hyperperiod_epoch());
     curr->next_time = LOOK_AGAIN_NS;
     if ( likely(pcpu != HP_NONE) )
-        next = decide_grant(ld, pcpu, curr, core_time(ld, now), tasklet_work_scheduled);
+        next = decide_grant(ld, pcpu, curr, core_time(ld, now), tasklet_work_scheduled, cpus);
     if ( !next || unlikely(tasklet_work_scheduled) )
         next = res->sched_unit_idle;
     next->migrated = false;
@@ -896,7 +863,7 @@ void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sched_uni
  * Xen calls this for a unit that was runnable when it looked, awake or not. A pause counts without
  * our lock, so it may not be any more: then Xen is waiting to put it to sleep, and it departs.
  */
-void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_unit *unit)
+static void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_unit *unit)
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld = slot->home;
@@ -915,7 +882,7 @@ void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_unit *u
 }
 
 /* A vcpu that blocks of itself does not come here: only one that is paused or moved. */
-COLD void cf_check hyperperiod_sleep(const struct scheduler *ops, struct sched_unit *unit)
+static COLD void cf_check hyperperiod_sleep(const struct scheduler *ops, struct sched_unit *unit)
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld = slot->home;
@@ -938,7 +905,7 @@ COLD void cf_check hyperperiod_sleep(const struct scheduler *ops, struct sched_u
  * Under a global policy the core has to know. Under a partitioned one Xen moves the unit to a pcpu
  * that it may run on. Xen calls this with the schedule lock held, or before the unit is inserted.
  */
-COLD void cf_check hyperperiod_adjust_affinity(const struct scheduler *ops,
+static COLD void cf_check hyperperiod_adjust_affinity(const struct scheduler *ops,
                                                       struct sched_unit *unit,
                                                       const struct cpumask *hard,
                                                       const struct cpumask *soft)
@@ -957,7 +924,7 @@ COLD void cf_check hyperperiod_adjust_affinity(const struct scheduler *ops,
  * it has is looked at without the lock: what holds the unit was written on this very pcpu, or
  * behind a barrier by who added or gave up a pcpu (hold_running, drop_pcpu_slot).
  */
-void cf_check hyperperiod_context_saved(const struct scheduler *ops, struct sched_unit *unit)
+static void cf_check hyperperiod_context_saved(const struct scheduler *ops, struct sched_unit *unit)
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld;
@@ -974,3 +941,41 @@ void cf_check hyperperiod_context_saved(const struct scheduler *ops, struct sche
     }
     spin_unlock_irq(lock);
 }
+
+static const struct scheduler sched_hyperperiod_def = {
+    .name           = "Hyperperiod: servers, computed and enforced",
+    .opt_name       = "hyperperiod",
+    .sched_id       = XEN_SCHEDULER_HYPERPERIOD,
+    .sched_data     = NULL,
+
+    .init           = hyperperiod_make_pool,
+    .deinit         = hyperperiod_end_pool,
+    .switch_sched   = hyperperiod_switch_pcpu,
+
+    .alloc_pdata    = hyperperiod_alloc_pcpu,
+    .free_pdata     = hyperperiod_free_pcpu,
+    .deinit_pdata   = hyperperiod_deinit_pcpu,
+    .alloc_domdata  = hyperperiod_alloc_domain,
+    .free_domdata   = hyperperiod_free_domain,
+    .alloc_udata    = hyperperiod_alloc_unit,
+    .free_udata     = hyperperiod_free_unit,
+    .insert_unit    = hyperperiod_insert_unit,
+    .remove_unit    = hyperperiod_remove_unit,
+
+    .sleep          = hyperperiod_sleep,
+    .wake           = hyperperiod_wake,
+    .context_saved  = hyperperiod_context_saved,
+    .do_schedule    = hyperperiod_schedule,
+    .pick_resource  = hyperperiod_pick_resource,
+    .migrate        = hyperperiod_migrate_unit,
+    .adjust_affinity = hyperperiod_adjust_affinity,
+
+    .adjust         = hyperperiod_adjust_domain,
+    .adjust_global  = hyperperiod_adjust_pool,
+#ifdef CONFIG_HYPERPERIOD_CHANGES
+    .dump_settings  = hyperperiod_dump_pool,
+    .dump_cpu_state = hyperperiod_dump_pcpu,
+#endif
+};
+
+REGISTER_SCHEDULER(sched_hyperperiod_def);

@@ -4,15 +4,15 @@
  * of Xen's console print. What is said is judged whole before anything changes.
  */
 #include <xen/errno.h>
-#include <xen/softirq.h>
+#include <xen/event.h>
 #include <xen/guest_access.h>
 
 #include "scheduler.h"
 
 /* Whether something else waits for this pcpu. */
-static bool is_wanted_elsewhere(void)
+static COLD bool is_wanted_elsewhere(void)
 {
-    return softirq_pending(smp_processor_id());
+    return hypercall_preempt_check();
 }
 
 /* A server as a toolstack writes it. False: what it says does not hold. */
@@ -163,20 +163,6 @@ static COLD void write_info(const struct scheduler *ops, struct xen_sysctl_hyper
     info->spare_budget_ns = pool->config.spare_budget_ns;
 }
 
-/*
- * Takes the lock of a pcpu; the lock domain that it guards. NULL, and no lock is taken, if the pcpu
- * is not this pool's: one that was so before the lock may have left it meanwhile.
- */
-static COLD struct lock_domain *lock_domain(const struct scheduler *ops, unsigned int cpu,
-                                            spinlock_t **lock)
-{
-    *lock = hyperperiod_lock_cpu(cpu);
-    if ( get_sched_res(cpu)->scheduler == ops )
-        return lock_domain_of(ops, cpu);
-    spin_unlock_irq(*lock);
-    return NULL;
-}
-
 /* Calls 'act' for every lock domain that is alive, with its lock held. */
 static COLD void for_each_lock_domain(const struct scheduler *ops,
                                       void (*act)(struct lock_domain *ld))
@@ -184,17 +170,12 @@ static COLD void for_each_lock_domain(const struct scheduler *ops,
     const struct pool *pool = pool_of(ops);
     unsigned int cpu;
 
-    for ( cpu = 0; cpu < nr_cpu_ids; cpu++ )
+    for_each_cpu ( cpu, ops->cpupool->res_valid )
     {
-        spinlock_t *lock;
-        struct lock_domain *ld;
+        spinlock_t *lock = hyperperiod_lock_cpu(cpu);
+        struct lock_domain *ld = lock_domain_of(ops, cpu);
 
-        if ( !cpumask_test_cpu(cpu, ops->cpupool->res_valid) )
-            continue;
-        ld = lock_domain(ops, cpu, &lock);
-        if ( !ld )
-            continue;
-        if ( ld->phase == PHASE_RUNNING )
+        if ( ld && ld->phase == PHASE_RUNNING )
             act(ld);
         spin_unlock_irq(lock);
         if ( is_global(pool) )
@@ -273,13 +254,10 @@ static COLD int read_records(const struct scheduler *ops, struct xen_sysctl_hype
     unsigned int count, done = 0;
 
     do {
-        spinlock_t *lock;
-        const struct lock_domain *ld = lock_domain(ops, info->ring_pcpu, &lock);
-        const struct hp_ring *ring;
+        spinlock_t *lock = hyperperiod_lock_cpu(info->ring_pcpu);
+        const struct lock_domain *ld = lock_domain_of(ops, info->ring_pcpu);
+        const struct hp_ring *ring = ld ? ld->ring : NULL;
 
-        if ( !ld )
-            return -EINVAL;
-        ring = ld->ring;
         info->ring_written = ring ? ring->written : 0;
         if ( from > info->ring_written )
             from = info->ring_written;
@@ -303,13 +281,11 @@ static COLD int read_records(const struct scheduler *ops, struct xen_sysctl_hype
 
 static COLD int read_usage(const struct scheduler *ops, struct xen_sysctl_hyperperiod *info)
 {
-    spinlock_t *lock;
-    struct lock_domain *ld = lock_domain(ops, info->ring_pcpu, &lock);
+    spinlock_t *lock = hyperperiod_lock_cpu(info->ring_pcpu);
+    struct lock_domain *ld = lock_domain_of(ops, info->ring_pcpu);
     unsigned int number = min_t(uint64_t, info->ring_from, HP_VCPUS);
 
-    if ( !ld )
-        return -EINVAL;
-    while ( number < HP_VCPUS && !ld->slot[number] )
+    while ( number < HP_VCPUS && !(ld && ld->slot[number]) )
         number++;
     info->ring_count = number < HP_VCPUS;
     info->ring_from = number;
@@ -322,7 +298,8 @@ static COLD int read_usage(const struct scheduler *ops, struct xen_sysctl_hyperp
 /* What belongs to a lock domain, which is named by a pcpu of the pool. */
 static COLD int read_lock_domain(const struct scheduler *ops, struct xen_sysctl_hyperperiod *info)
 {
-    if ( info->ring_pcpu >= nr_cpu_ids || !cpu_online(info->ring_pcpu) )
+    if ( info->ring_pcpu >= nr_cpu_ids
+         || !cpumask_test_cpu(info->ring_pcpu, ops->cpupool->res_valid) )
         return -EINVAL;
     return info->op == XEN_HYPERPERIOD_OP_RING ? read_records(ops, info) : read_usage(ops, info);
 }
@@ -362,57 +339,47 @@ COLD int cf_check hyperperiod_adjust_pool(const struct scheduler *ops,
 
 /* --- looking --------------------------------------------------------------------------------- */
 
-/* A line for each unit, printed with no lock held: a serial line takes milliseconds. */
 COLD void cf_check hyperperiod_dump_pool(const struct scheduler *ops)
 {
     struct pool *pool = pool_of(ops);
+    unsigned long flags;
     unsigned int number;
 
     printk("rules %u+%u+%u (core/types.h), %s, quantum %llu ns\n",
            pool->config.policy.budget, pool->config.policy.order,
            pool->config.policy.slack, pool->global ? "global" : "partitioned",
            pool->config.quantum_ns);
+    spin_lock_irqsave(&pool->slots_lock, flags);
     for ( number = 0; number < HP_VCPUS; number++ )
     {
-        struct hp_params params;
-        unsigned int domain, unit, cpu;
-        const struct vcpu_slot *slot;
+        const struct vcpu_slot *slot = pool->slot[number];
 
-        spin_lock_irq(&pool->slots_lock);
-        slot = pool->slot[number];
         if ( slot )
-        {
-            params = slot->server.params;
-            domain = slot->unit->domain->domain_id;
-            unit = slot->unit->unit_id;
-            cpu = sched_unit_master(slot->unit);
-        }
-        spin_unlock_irq(&pool->slots_lock);
-        if ( slot )
-            printk("  %2u: d%uv%u on %u, %llu ns in %llu ns, priority %u, flags %#x\n",
-                   number, domain, unit, cpu, params.budget_ns, params.period_ns,
-                   params.priority, params.flags);
+            printk("  %2u: %pdv%u on %u, %llu ns in %llu ns, priority %u, flags %#x\n",
+                   number, slot->unit->domain, slot->unit->unit_id,
+                   sched_unit_master(slot->unit), slot->server.params.budget_ns,
+                   slot->server.params.period_ns, slot->server.params.priority,
+                   slot->server.params.flags);
     }
+    spin_unlock_irqrestore(&pool->slots_lock, flags);
 }
 
 COLD void cf_check hyperperiod_dump_pcpu(const struct scheduler *ops, int cpu)
 {
-    spinlock_t *lock;
-    const struct lock_domain *ld = lock_domain(ops, cpu, &lock);
-    struct hp_grant grant;
-    unsigned int pcpu;
-    hp_u64 now_ns;
+    unsigned long flags;
+    spinlock_t *lock = pcpu_schedule_lock_irqsave(cpu, &flags);
+    const struct lock_domain *ld = lock_domain_of(ops, cpu);
+    const unsigned int pcpu = ld && ld->phase != PHASE_DORMANT ? pcpu_slot_of(ld, cpu) : HP_NONE;
 
-    if ( !ld )
-        return;
-    pcpu = ld->phase == PHASE_DORMANT ? HP_NONE : hyperperiod_pcpu_slot(ld, cpu);
-    grant = *hp_granted(&ld->core, pcpu == HP_NONE ? 0 : pcpu);
-    now_ns = hp_now_ns(&ld->core);
-    spin_unlock_irq(lock);
     if ( pcpu == HP_NONE )
         printk("\tdormant\n");
     else
+    {
+        const struct hp_grant *grant = hp_granted(&ld->core, pcpu);
+
         printk("\tat %llu ns: runs %d, pays %d and %d, from %llu until %llu ns\n",
-               now_ns, (int)grant.run, (int)grant.pay, (int)grant.also, grant.start_ns,
-               grant.until_ns);
+               hp_now_ns(&ld->core), (int)grant->run, (int)grant->pay, (int)grant->also,
+               grant->start_ns, grant->until_ns);
+    }
+    pcpu_schedule_unlock_irqrestore(lock, flags, cpu);
 }

@@ -7,25 +7,61 @@
 
 #include "scheduler.h"
 
+COLD spinlock_t *hyperperiod_lock_cpu(unsigned int cpu)
+{
+    return pcpu_schedule_lock_irq(cpu);
+}
+
+COLD spinlock_t *hyperperiod_lock_unit(const struct sched_unit *unit)
+{
+    return unit_schedule_lock_irq(unit);
+}
+
+COLD void hyperperiod_set_pcpu(struct sched_unit *unit, struct sched_resource *res)
+{
+    sched_set_res(unit, res);
+}
+
 /* --- where a unit belongs -------------------------------------------------------------------- */
 
-/* The pcpu on which least is promised to units other than this one. */
-static COLD unsigned int least_loaded(const struct pool *pool, const struct cpumask *cpus,
-                                      const struct vcpu_slot *slot)
+/* The share of this pcpu that is promised to units there other than this one, in millionths. */
+static COLD unsigned int load_of(struct pool *pool, unsigned int cpu,
+                                 const struct sched_unit *unit)
 {
-    unsigned int cpu, best = 0, least = ~0U;
+    unsigned int number, load = 0;
 
-    for ( cpu = 0; cpu < nr_cpu_ids; cpu++ )
+    for ( number = 0; number < HP_VCPUS; number++ )
     {
-        const unsigned int own = cpu == slot->load_cpu ? slot->share : 0;
-        const unsigned int load = read_atomic(&pool->load[cpu]) - own;
+        const struct vcpu_slot *slot = pool->slot[number];
 
-        if ( load < least && cpumask_test_cpu(cpu, cpus) )
+        /* One without a server weighs a little: such units should spread too. */
+        if ( slot && slot->unit != unit && slot->home
+             && sched_unit_master(slot->unit) == cpu )
+            load += 1 + (slot->server.params.period_ns
+                         ? slot->server.params.budget_ns * 1000 /
+                           max_t(uint64_t, slot->server.params.period_ns / 1000, 1) : 0);
+    }
+    return load;
+}
+
+static COLD unsigned int least_loaded(struct pool *pool, const struct cpumask *cpus,
+                                      const struct sched_unit *unit)
+{
+    unsigned int cpu, best = cpumask_first(cpus), least = ~0U;
+    unsigned long flags;
+
+    spin_lock_irqsave(&pool->slots_lock, flags);
+    for_each_cpu ( cpu, cpus )
+    {
+        const unsigned int load = load_of(pool, cpu, unit);
+
+        if ( load < least )
         {
             least = load;
             best = cpu;
         }
     }
+    spin_unlock_irqrestore(&pool->slots_lock, flags);
     return best;
 }
 
@@ -47,7 +83,7 @@ static COLD unsigned int choose_cpu(const struct scheduler *ops, const struct sc
         return slot->server.cpu;
     if ( !anew && cpumask_test_cpu(sched_unit_master(unit), cpus) )
         return sched_unit_master(unit);
-    return least_loaded(pool_of(ops), cpus, slot);
+    return least_loaded(pool_of(ops), cpus, unit);
 }
 
 COLD struct sched_resource *cf_check hyperperiod_pick_resource(const struct scheduler *ops,
@@ -101,9 +137,10 @@ COLD void cf_check hyperperiod_remove_unit(const struct scheduler *ops, struct s
 
 static COLD int take_slot(struct pool *pool, struct vcpu_slot *slot)
 {
+    unsigned long flags;
     int rc = -ENOSPC;
 
-    spin_lock_irq(&pool->slots_lock);
+    spin_lock_irqsave(&pool->slots_lock, flags);
     if ( ~pool->taken )
     {
         slot->number = __builtin_ctzll(~pool->taken);
@@ -111,16 +148,18 @@ static COLD int take_slot(struct pool *pool, struct vcpu_slot *slot)
         pool->slot[slot->number] = slot;
         rc = 0;
     }
-    spin_unlock_irq(&pool->slots_lock);
+    spin_unlock_irqrestore(&pool->slots_lock, flags);
     return rc;
 }
 
 static COLD void leave_slot(struct pool *pool, const struct vcpu_slot *slot)
 {
-    spin_lock_irq(&pool->slots_lock);
+    unsigned long flags;
+
+    spin_lock_irqsave(&pool->slots_lock, flags);
     pool->taken &= ~(1ULL << slot->number);
     pool->slot[slot->number] = NULL;
-    spin_unlock_irq(&pool->slots_lock);
+    spin_unlock_irqrestore(&pool->slots_lock, flags);
 }
 
 COLD void *cf_check hyperperiod_alloc_unit(const struct scheduler *ops, struct sched_unit *unit,
@@ -156,15 +195,11 @@ COLD void cf_check hyperperiod_free_unit(const struct scheduler *ops, void *priv
     xfree(slot);
 }
 
-/* A domain that does not fit is refused whole, before any of its vcpus is made or moved. At boot
- * nobody could ask for fewer: then it gets the places that there are. */
 COLD void *cf_check hyperperiod_alloc_domain(const struct scheduler *ops, struct domain *domain)
 {
-    const unsigned int units = DIV_ROUND_UP(domain->max_vcpus, ops->cpupool->sched_gran ?: 1);
+    struct domain_default *fallback = xzalloc(struct domain_default);
 
-    if ( units > HP_VCPUS - hweight64(pool_of(ops)->taken) && system_state == SYS_STATE_active )
-        return ERR_PTR(-ENOSPC);
-    return xzalloc(struct domain_default) ?: ERR_PTR(-ENOMEM);
+    return fallback ?: ERR_PTR(-ENOMEM);
 }
 
 COLD void cf_check hyperperiod_free_domain(const struct scheduler *ops, void *data)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a system says to Xen and to its guests: command lines.
 
-Xen is given `sched=hyperperiod` and options `hyperperiod=ITEM,ITEM,...`: the policy, and a server
-for the vcpus of every domain (`d1`, `d2`, ... in file order). When the run begins and ends and what
-is to change on the way are items of `hyperperiod-test`. Xen keeps 127 characters of an option, so
-there are several; of options there may be any number.
+Xen is given `sched=hyperperiod` and options `hyperperiod=ITEM,ITEM,...`: the policy, a server for
+the vcpus of every domain (`d1`, `d2`, ... in file order), what is to change on the way, when the
+run begins and ends. Xen keeps 127 characters of an option, so there are several; of options there
+may be any number.
 
 A guest is given words: who it is, when the run begins and ends, and its tasks. What does not fit
 into the device tree goes into a text module of its own.
@@ -40,9 +40,6 @@ from hyperperiod.model import (
 from hyperperiod.model.units import NS_PER_UNIT
 
 OPTION = "hyperperiod="
-SCRIPT_OPTION = "hyperperiod-test="
-SCRIPT_KEYS = ("epoch", "horizon", "swap", "change", "move")
-"""What Xen reads in the one option and what in the other: hosts/xen/options.h and script.h."""
 OPTION_LIMIT = 120
 """How many characters an option has at most; Xen would take 127."""
 
@@ -244,12 +241,10 @@ def options(listed: Iterable[str]) -> list[str]:
     """Items as options, as many in each as Xen takes."""
     lines: list[str] = []
     for item in listed:
-        option = SCRIPT_OPTION if item.partition("=")[0] in SCRIPT_KEYS else OPTION
-        last = lines[-1] if lines else ""
-        if last.startswith(option) and len(last) + 1 + len(item) <= OPTION_LIMIT:
+        if lines and len(lines[-1]) + 1 + len(item) <= OPTION_LIMIT:
             lines[-1] += f",{item}"
         else:
-            lines.append(f"{option}{item}")
+            lines.append(f"{OPTION}{item}")
     return lines
 
 
