@@ -152,7 +152,7 @@ class Figure:
 
     @property
     def result(self) -> ReproductionResult:
-        """What `reproduce --json` prints."""
+        """Returns the result object that `reproduce --json` prints."""
         rows: Any = tuple(self.rows)
         measured: Any = tuple(self.measured)
         return ReproductionResult(
@@ -278,7 +278,7 @@ class Experiment(Part):
         return self.settled(options).drawn(rows, self._scope(rows, options, whole=False))
 
     def _scope(self, rows: Sequence[Any], options: FigureOptions, *, whole: bool) -> Scope:
-        """What expressions know: rows, all fields as they are here, and in `file` as they stand."""
+        """Returns the names that expressions may use: rows, all fields on this host, and `file`."""
         here = self.settled(options)
 
         def caption(draws: int) -> str:

@@ -25,7 +25,7 @@ Scope = dict[str, Any]
 
 
 class Expression:
-    """What a file says to evaluate, compiled once."""
+    """An expression of an experiment file, compiled once; calling it evaluates it in a scope."""
 
     def __init__(self, text: str, code: CodeType) -> None:
         self.text, self._code = text, code

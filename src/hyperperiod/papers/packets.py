@@ -185,14 +185,14 @@ class StabilityControl(Experiment):
         return where(rows, domain=rows[0].domain) if rows else []
 
     def costs(self, host: Host) -> HostCosts:
-        """What the host takes for each job."""
+        """Returns how long (ns) the host works for each job, at its start and when one goes on."""
         return _costs_of_xen() if host == "xen" else HostCosts()
 
     def names(self, rows: Sequence[Any], options: FigureOptions) -> Scope:
         base = self.settled(options).base
 
         def slack() -> int:
-            """What the host takes on the whole way of a packet."""
+            """Returns how long (ns) the host works for a packet on its whole way."""
             return self.costs(options.host).start_ns * len(base.flows[0].hops)
 
         def allowed() -> str:

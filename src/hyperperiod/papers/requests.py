@@ -51,7 +51,7 @@ from hyperperiod.papers.sessions import (
 
 
 class Requests(RequestLoop):
-    """What is measured of requests, and how much."""
+    """An experiment about a closed loop of clients: throughput, response, use of the spare."""
 
     def _findings(self) -> Iterable[Finding]:
         yield from super()._findings()

@@ -42,7 +42,7 @@ HANDLER_TIMES = ("decide_ns", "wake_ns", "sleep_ns", "switch_ns")
 
 
 class ServerOverhead(Experiment):
-    """What the three experiments share."""
+    """An experiment about the price of servers: it runs systems and counts the events of each."""
 
     def _events(self, run: Measuring, systems: Sequence[System]) -> Iterator[ServerEvents]:
         """The events of a run of each system. KeyboardInterrupt if Ctrl-C ended one."""
