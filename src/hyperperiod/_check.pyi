@@ -78,6 +78,8 @@ STOLEN: int
 # Flag of an idle record: the pcpu is not there to be granted.
 AFTER_PICK: int
 # Flag of a depart record: after picks of its instant, and so after its refills.
+HOST: int
+# Flag of a run record of a ring: the hypervisor took the pcpu for work of its own.
 FIELDS: tuple[tuple[str, int], ...]
 # The fields of a record in the order in which they lie there, and how many bytes each has.
 STEPS: tuple[int, ...]
