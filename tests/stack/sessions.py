@@ -25,7 +25,7 @@ from tests.support.xen_images import image, tools
 TOP = Path(__file__).parents[2]
 SCENARIOS = Path(__file__).parent / "scenarios"
 CALAMITIES = re.compile(r"Assertion .* failed|Xen BUG|Panic on CPU|FATAL|Xen WARN|Hardware Dom0")
-"""What Xen's console must not say."""
+"""Lines of Xen's console that say that it failed: a session whose console has one is a failure."""
 PROGRAMS = (
     "build/guests/x86/guest.elf",
     "build/xen-control/hyperperiod-xen",

@@ -50,7 +50,7 @@ class Stage:
         return [verdict.bound_ns or 0 for verdict in verdicts]
 
     def parts(self) -> list[BoundParts]:
-        """What those bounds are made of."""
+        """Returns the terms (ns) of the bound of each driver loop."""
         found = parts_of(self.placed, RULES[self.name][0].RULE)
         assert not isinstance(found, Verdict)
         return found

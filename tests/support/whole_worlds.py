@@ -54,7 +54,7 @@ TICKS = 900
 
 
 class World:
-    """What all parts of one random system share."""
+    """A random system as it is drawn: policy, pcpus, overheads and tick, which all parts share."""
 
     def __init__(self, draw: random.Random, policies: Sequence[Policy] = POLICIES) -> None:
         self.draw = draw
