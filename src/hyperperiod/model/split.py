@@ -66,6 +66,11 @@ def parts_of(domain: Domain) -> tuple[Domain, ...]:
     )
 
 
+def part_names(domain: Domain) -> tuple[str, ...]:
+    """Returns the names of these domains in their order."""
+    return domain.vcpu_names if is_split(domain) else (domain.name,)
+
+
 def joined(system: System, parts: System) -> System:
     """The system with what was found for its parts: interfaces, pcpus, priorities, the spare.
 
@@ -74,7 +79,8 @@ def joined(system: System, parts: System) -> System:
     found = iter(parts.domains)
     return system.replace(
         domains=tuple(
-            _with_keys(domain, [next(found) for _ in parts_of(domain)]) for domain in system.domains
+            _with_keys(domain, [next(found) for _ in part_names(domain)])
+            for domain in system.domains
         ),
         spare=parts.spare,
     )
@@ -92,8 +98,6 @@ def _with_keys(domain: Domain, parts: Sequence[Domain]) -> Domain:
         }
         for part, keys in zip(parts, domain.each_vcpu, strict=True)
     ]
-    if not any(changes):
-        return domain
     if not domain.own_vcpus and all(change == changes[0] for change in changes):
         return domain.replace(**changes[0])
     own = domain.own_vcpus or (OwnVcpu(),) * domain.vcpus

@@ -29,15 +29,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
+from math import prod
 
 from hyperperiod.analysis.fit.answer import Fitted, Options
 from hyperperiod.analysis.fit.candidates import BudgetGrid
 from hyperperiod.analysis.fit.problem import Wishes, refusal, with_only
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.guests import with_budgets
-from hyperperiod.model import Domain, Scope, System, is_split, joined, split
+from hyperperiod.model import Domain, Scope, System, is_split, joined, split, vcpus_of
 from hyperperiod.model.own_vcpu import OwnVcpu
-from hyperperiod.model.split import parts_of
+from hyperperiod.model.split import part_names
 from hyperperiod.model.vcpus import bandwidth_of
 
 FEW = 256
@@ -46,8 +47,8 @@ PERIODS_OF_GUESTS = 24
 NO_PCPU = "there are no pcpus on which all vcpus are as spread, together, apart and reserved ask"
 
 FitParts = Callable[[System, Wishes, Options], Fitted]
-Place = dict[tuple[int, int], int]
-"""The vcpu of tasks, by the numbers of domain and task."""
+Place = tuple[int, ...]
+"""The vcpu of each task that names none, in the order of `_Placing.open`."""
 
 
 def has_vcpus(system: System) -> bool:
@@ -96,34 +97,33 @@ class _PlacementSearch:
         self.options, self.fit_parts, self.grid = options, fit_parts, grid
         self.until = time.process_time() + options.limit_s
         self.opened, self.settled = _with_guests(opened(system), grid)
+        self.placing = _Placing(self.opened)
         self.wishes = wishes_of(self.opened)
-        self.homes = [i for i, one in enumerate(self.opened.domains) for _ in parts_of(one)]
-        self.pins = list(_together(self.opened))
+        self.together = _with_homes(self.opened)
         self.found: list[tuple[tuple[Fraction, ...], Fitted]] = []
         self.refused: list[Fitted] = []
         self.complete = True
         self.stopped = False
-        self.known: dict[tuple[tuple[tuple[int, int], int], ...], tuple[Fraction, ...] | None] = {}
+        self.known: dict[tuple[Place, bool], tuple[Fraction, ...] | None] = {}
 
     def run(self) -> Fitted:
         """All placements if they are few, else good ones and what is near them."""
-        place = _Placing(self.opened)
-        if place.count() <= FEW:
-            every = list(place.every())
-            if len(every) * len(self.pins) > 1 and self.options.solver:
+        if self.placing.count() <= FEW:
+            every = list(self.placing.every())
+            if len(every) * len(self.together) > 1 and self.options.solver:
                 for one in every:  # something first, so that an early end leaves that
                     self._fit(one, solver=False)
             for one in every:
                 self._fit(one, solver=self.options.solver)
         else:
             self.complete = False
-            self._climb(place)
+            self._climb()
         return self._answer()
 
-    def _climb(self, place: _Placing) -> None:
+    def _climb(self) -> None:
         """Placements by rule, then steps from the best of them, by the heuristics."""
         start: tuple[tuple[Fraction, ...], Place] | None = None
-        for one in place.by_rule():
+        for one in self.placing.by_rule():
             found = self._fit(one, solver=False)
             if found is not None and (start is None or found < start[0]):
                 start = found, one
@@ -131,7 +131,7 @@ class _PlacementSearch:
             better = next(
                 (
                     (found, one)
-                    for one in place.near(start[1])
+                    for one in self.placing.near(start[1])
                     if (found := self._fit(one, solver=False)) is not None and found < start[0]
                 ),
                 None,
@@ -147,39 +147,17 @@ class _PlacementSearch:
 
     def _fit(self, place: Place, *, solver: bool) -> tuple[Fraction, ...] | None:
         """Fits the system with this placement; what it costs, or None if nothing was found."""
-        key = (*sorted(place.items()), ((-1, -1), int(solver)))
-        if key in self.known:
-            return self.known[key]
-        placed = _placed(self.opened, place)
-        parts = _without_idle_servers(split(placed), self.homes, placed)
-        costs = [
-            self._fit_pinned(placed, self._pinned(parts, pins), solver=solver)
-            for pins in self.pins
-            if not self._on_reserved(parts, pins)
-        ]
-        self.known[key] = min((cost for cost in costs if cost is not None), default=None)
+        key = (place, solver)
+        if key not in self.known:
+            systems = (self.placing.placed(system, place) for system in self.together)
+            costs = [self._fit_placed(one, split(one), solver=solver) for one in systems]
+            self.known[key] = min((cost for cost in costs if cost is not None), default=None)
         return self.known[key]
 
-    def _pinned(self, parts: System, pins: dict[int, int]) -> System:
-        """The vcpus with all of these domains, by number, on one pcpu each."""
-        return parts.replace(
-            domains=tuple(
-                part.replace(pcpu=pins.get(home, part.pcpu))
-                for home, part in zip(self.homes, parts.domains, strict=True)
-            )
-        )
-
-    def _on_reserved(self, parts: System, pins: dict[int, int]) -> bool:
-        """Whether a vcpu would go to a reserved pcpu that the file does not put it on."""
-        return any(
-            part.pcpu is None and pins.get(home) in self.wishes.reserved
-            for home, part in zip(self.homes, parts.domains, strict=True)
-        )
-
-    def _fit_pinned(
+    def _fit_placed(
         self, placed: System, parts: System, *, solver: bool
     ) -> tuple[Fraction, ...] | None:
-        """The same with the vcpus that go together on their pcpus."""
+        """The same with each vcpu as a domain of its own."""
         if self._over() and (self.found or self.refused):
             self.complete = False
             return None
@@ -201,7 +179,7 @@ class _PlacementSearch:
         whole = _with_last(parts, found.system, self.wishes)
         if whole is None:
             every = [
-                self._fit_pinned(placed, one, solver=solver) for one in self._last_pinned(parts)
+                self._fit_placed(placed, one, solver=solver) for one in self._last_pinned(parts)
             ]
             return min((cost for cost in every if cost is not None), default=None)
         system = joined(placed, whole)
@@ -330,18 +308,12 @@ class _Placing:
 
     def count(self) -> int:
         """Returns the number of ways, those that only rename vcpus included."""
-        count = 1
-        for one in self.open:
-            count *= one.vcpus
-        return count
+        return prod(one.vcpus for one in self.open)
 
     def every(self) -> Iterator[Place]:
         """Every way, but for those that differ in the names of vcpus that are alike."""
         seen = set()
-        for chosen in product(*(range(one.vcpus) for one in self.open)):
-            place = {
-                (one.domain, one.task): vcpu for one, vcpu in zip(self.open, chosen, strict=True)
-            }
+        for place in product(*(range(one.vcpus) for one in self.open)):
             form = self._form(place)
             if form not in seen:
                 seen.add(form)
@@ -349,53 +321,90 @@ class _Placing:
 
     def by_rule(self) -> Iterator[Place]:
         """Yields ways to place the tasks by rules of thumb."""
-        orders: list[list[_Open]] = [
-            sorted(self.open, key=lambda one: (-one.utilization, one.domain, one.task)),
-            sorted(self.open, key=lambda one: (one.period_ns, -one.utilization, one.task)),
-        ]
-        for order in orders:
+        numbers = range(len(self.open))
+        by_load = [(-one.utilization, one.domain, one.task) for one in self.open]
+        by_period = [(one.period_ns, -one.utilization, one.task) for one in self.open]
+        for order in (
+            sorted(numbers, key=by_load.__getitem__),
+            sorted(numbers, key=by_period.__getitem__),
+        ):
             for rule in (_least_loaded, _fullest_with_room, _first_with_room):
                 yield self._by_rule(order, rule)
 
     def near(self, place: Place) -> Iterator[Place]:
         """One task on another vcpu, or two of different vcpus exchanged."""
-        for one in self.open:
+        for at, one in enumerate(self.open):
             for vcpu in range(one.vcpus):
-                if vcpu != place[one.domain, one.task]:
-                    yield {**place, (one.domain, one.task): vcpu}
-        for one, other in combinations(self.open, 2):
-            mine, theirs = (one.domain, one.task), (other.domain, other.task)
-            if one.domain == other.domain and place[mine] != place[theirs]:
-                yield {**place, mine: place[theirs], theirs: place[mine]}
+                if vcpu != place[at]:
+                    yield (*place[:at], vcpu, *place[at + 1 :])
+        for (at, one), (to, other) in combinations(enumerate(self.open), 2):
+            if one.domain == other.domain and place[at] != place[to]:
+                yield (*place[:at], place[to], *place[at + 1 : to], place[at], *place[to + 1 :])
 
     def _by_rule(
-        self, order: Sequence[_Open], rule: Callable[[Sequence[Fraction], Fraction], int]
+        self, order: Sequence[int], rule: Callable[[Sequence[Fraction], Fraction], int]
     ) -> Place:
-        loads = {
-            i: [
+        loads = [
+            [
                 sum((t.utilization for t in domain.tasks if t.vcpu == vcpu), Fraction(0))
                 for vcpu in range(domain.vcpus)
             ]
-            for i, domain in enumerate(self.system.domains)
-        }
-        place: Place = {}
-        for one in order:
-            vcpu = rule(loads[one.domain], one.utilization)
-            loads[one.domain][vcpu] += one.utilization
-            place[one.domain, one.task] = vcpu
-        return place
+            for domain in self.system.domains
+        ]
+        place = [0] * len(self.open)
+        for at in order:
+            one = self.open[at]
+            place[at] = rule(loads[one.domain], one.utilization)
+            loads[one.domain][place[at]] += one.utilization
+        return tuple(place)
 
     def _form(self, place: Place) -> tuple[object, ...]:
         """Returns a key that ways share which differ only in the names of vcpus that are alike."""
+        where = [(one.domain, vcpu) for one, vcpu in zip(self.open, place, strict=True)]
         return tuple(
-            tuple(
-                sorted(
-                    (kind, tuple(j for (d, j), v in sorted(place.items()) if (d, v) == (i, vcpu)))
-                    for vcpu, kind in enumerate(self.alike[i])
-                )
+            sorted(
+                (number, kind, tuple(at for at, one in enumerate(where) if one == (number, vcpu)))
+                for number, kinds in enumerate(self.alike)
+                for vcpu, kind in enumerate(kinds)
             )
-            for i in range(len(self.system.domains))
         )
+
+    def placed(self, system: System, place: Place) -> System:
+        """The system with its tasks on these vcpus, of which those without any are best effort."""
+        vcpus = {(one.domain, one.task): vcpu for one, vcpu in zip(self.open, place, strict=True)}
+        return system.replace(
+            domains=tuple(
+                _without_idle_servers(
+                    domain.replace(
+                        tasks=tuple(
+                            task.replace(vcpu=vcpus.get((i, j), task.vcpu))
+                            for j, task in enumerate(domain.tasks)
+                        )
+                    )
+                )
+                for i, domain in enumerate(system.domains)
+            )
+        )
+
+
+def _without_idle_servers(domain: Domain) -> Domain:
+    """The domain with no server for vcpus that have neither tasks nor an interface."""
+    if domain.vcpus == 1 or not is_split(domain) or domain.moves_jobs:
+        return domain
+    used = {task.vcpu for task in domain.tasks}
+    idle = [
+        not (vcpu in used or keys.interface or keys.best_effort)
+        for vcpu, keys in enumerate(domain.each_vcpu)
+    ]
+    if not any(idle):
+        return domain
+    nothing = dict.fromkeys(("extra", "priority", "interface_period_ns", "interface_period_range"))
+    own = zip(_own_vcpus(domain), idle, strict=True)
+    return domain.replace(
+        own_vcpus=tuple(
+            one.replace(best_effort=True, **nothing) if off else one for one, off in own
+        )
+    )
 
 
 def _alike(domain: Domain) -> list[int]:
@@ -420,91 +429,39 @@ def _first_with_room(loads: Sequence[Fraction], more: Fraction) -> int:
     return next(room, _least_loaded(loads, more))
 
 
-def _placed(system: System, place: Place) -> System:
-    """The system with tasks on these vcpus."""
-    placed = {number for number, _ in place}
-    return system.replace(
-        domains=tuple(
-            domain.replace(
-                tasks=tuple(
-                    task.replace(vcpu=place.get((i, j), task.vcpu))
-                    for j, task in enumerate(domain.tasks)
-                )
-            )
-            if i in placed
-            else domain
-            for i, domain in enumerate(system.domains)
-        )
-    )
-
-
-def _without_idle_servers(parts: System, homes: Sequence[int], whole: System) -> System:
-    """The vcpus, of which those without tasks and interface are best effort."""
-    return parts.replace(
-        domains=tuple(
-            part.replace(best_effort=True, extra=False, priority=None, **_NO_PERIOD)
-            if not (part.tasks or part.domains or part.interface or part.best_effort)
-            and not whole.domains[home].moves_jobs
-            else part
-            for home, part in zip(homes, parts.domains, strict=True)
-        )
-    )
-
-
-_NO_PERIOD: dict[str, None] = {"interface_period_ns": None, "interface_period_range": None}
-
-
 # -- guests whose jobs move ------------------------------------------------------------------------
 
 
 def _with_guests(system: System, grid: BudgetGrid) -> tuple[System, frozenset[str]]:
     """The system with budgets for such guests, and the vcpus that they were chosen for."""
-    domains = []
-    for domain in system.domains:
-        opened = is_split(domain) and domain.scheduler.is_global and domain.vcpus > 1
-        is_open = any(not keys.best_effort and keys.interface is None for keys in domain.each_vcpu)
-        domains.append(_with_interfaces(system, domain, grid) if opened and is_open else domain)
-    settled = {
-        name
-        for before, after in zip(system.domains, domains, strict=True)
-        for name, one, other in zip(
-            before.vcpu_names, before.each_vcpu, after.each_vcpu, strict=True
-        )
-        if one.interface != other.interface
-    }
-    return system.replace(domains=tuple(domains)), frozenset(settled)
+    found = system.replace(
+        domains=tuple(_with_interfaces(system, domain, grid) for domain in system.domains)
+    )
+    pairs = zip(vcpus_of(system), vcpus_of(found), strict=True)
+    return found, frozenset(one.name for one, other in pairs if one.interface != other.interface)
 
 
 def _with_interfaces(system: System, domain: Domain, grid: BudgetGrid) -> Domain:
-    """The least bandwidth of all periods that are tried for vcpus that have none."""
-    shortest_ns = min(
-        (task.deadline_ns or 0 for task in domain.tasks if task.deadline_ns), default=0
-    )
-    grid_ns = grid.step_ns
-    steps = max(1, shortest_ns // grid_ns)
-    tried = sorted(
-        {1 + (steps - 1) * at // PERIODS_OF_GUESTS for at in range(PERIODS_OF_GUESTS + 1)}
-    )
-    if all(
-        keys.best_effort or keys.interface is not None or keys.interface_period_ns is not None
-        for keys in domain.each_vcpu
-    ):
-        tried = [0]
-    found: list[tuple[Fraction, Domain]] = []
-    for step in tried:
-        own = tuple(
-            one
-            if keys.best_effort
-            or keys.interface is not None
-            or keys.interface_period_ns is not None
-            else one.replace(interface_period_ns=step * grid_ns, interface_period_range=None)
-            for one, keys in zip(_own_vcpus(domain), domain.each_vcpu, strict=True)
-        )
-        granule_ns = grid_ns if step or grid.asked or system.quantum_ns else 1
-        made = with_budgets(domain.replace(own_vcpus=own), system.policy, granule_ns)
-        if made is not None:
-            found.append((bandwidth_of(made), made))
-    return min(found, key=lambda pair: pair[0])[1] if found else domain
+    """The least bandwidth of all periods that are tried for the vcpus of a guest that have none."""
+    open_ = [not keys.best_effort and keys.interface is None for keys in domain.each_vcpu]
+    if not (any(open_) and is_split(domain) and domain.scheduler.is_global and domain.vcpus > 1):
+        return domain
+    free = [
+        one and keys.interface_period_ns is None
+        for one, keys in zip(open_, domain.each_vcpu, strict=True)
+    ]
+    shortest_ns = min((task.deadline_ns for task in domain.tasks if task.deadline_ns), default=0)
+    steps = max(1, shortest_ns // grid.step_ns)
+    tried = {1 + (steps - 1) * at // PERIODS_OF_GUESTS for at in range(PERIODS_OF_GUESTS + 1)}
+    found: list[Domain] = []
+    for step in sorted(tried) if any(free) else [0]:
+        asked = {"interface_period_ns": step * grid.step_ns, "interface_period_range": None}
+        own = zip(_own_vcpus(domain), free, strict=True)
+        own_vcpus = tuple(one.replace(**asked) if chosen else one for one, chosen in own)
+        granule_ns = grid.step_ns if step or grid.asked or system.quantum_ns else 1
+        made = with_budgets(domain.replace(own_vcpus=own_vcpus), system.policy, granule_ns)
+        found += [] if made is None else [made]
+    return min(found, key=bandwidth_of, default=domain)
 
 
 # -- wishes, and the way back ----------------------------------------------------------------------
@@ -514,7 +471,7 @@ def wishes_of(system: System) -> Wishes:
     """Returns which vcpus of a system, by the names of its parts, are to share no pcpu."""
     if system.policy.scope is Scope.GLOBAL:
         return Wishes()
-    names = {one.name: [part.name for part in parts_of(one)] for one in system.domains}
+    names = {one.name: part_names(one) for one in system.domains}
     pairs: set[frozenset[str]] = set()
     for domain in system.domains:
         if domain.spread:
@@ -524,26 +481,28 @@ def wishes_of(system: System) -> Wishes:
     return Wishes(frozenset(pairs), frozenset(system.reserved))
 
 
-def _together(system: System) -> Iterator[dict[int, int]]:
-    """The pcpus on which the domains may be whose vcpus go together, by their numbers."""
-    asked = [
-        i
-        for i, domain in enumerate(system.domains)
-        if domain.together and is_split(domain) and system.policy.scope is Scope.PARTITIONED
-    ]
-    free = [pcpu for pcpu in range(system.pcpus) if pcpu not in system.reserved]
-    homes = [_homes(system.domains[i], free) for i in asked]
-    for pcpus in product(*homes):
-        yield dict(zip(asked, pcpus, strict=True))
+def _with_homes(system: System) -> list[System]:
+    """The system with the vcpus that go together on a pcpu, in every way that it allows."""
+    choices = product(*(_at_home(system, domain) for domain in system.domains))
+    return [system.replace(domains=domains) for domains in choices]
 
 
-def _homes(domain: Domain, free: Sequence[int]) -> Sequence[int]:
-    """The pcpus on which all vcpus of a domain may be, some of which may be pinned."""
+def _at_home(system: System, domain: Domain) -> list[Domain]:
+    """The domain with all vcpus on a pcpu, if they are to be, for each pcpu that may be it."""
+    if not (domain.together and is_split(domain) and system.policy.scope is Scope.PARTITIONED):
+        return [domain]
     pins = {keys.pcpu for keys in domain.each_vcpu}
-    if pins == {None}:
-        return free
-    given = sorted(pin for pin in pins if pin is not None)
-    return given if len(given) == 1 else []
+    if None not in pins:
+        return [domain] if len(pins) == 1 else []
+    given = pins - {None}
+    return [
+        domain.replace(
+            own_vcpus=tuple(one.replace(pcpu=pcpu) for one in domain.own_vcpus),
+            pcpu=None if domain.own_vcpus else pcpu,
+        )
+        for pcpu in range(system.pcpus)
+        if pcpu not in system.reserved and given <= {pcpu}
+    ]
 
 
 def _with_last(parts: System, found: System, wishes: Wishes) -> System | None:
