@@ -20,10 +20,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hyperperiod.analysis.component import component_of_tasks
 from hyperperiod.analysis.domains.domain_level import (
     DomainVerdict,
-    NotCovered,
     SupplyContract,
     judge_domain,
 )
@@ -63,14 +61,13 @@ from hyperperiod.model import (
     System,
     Task,
     is_split,
-    joined,
 )
 from hyperperiod.model.absent import ABSENT, Absent
-from hyperperiod.model.split import parts_of
+from hyperperiod.model.split import part_names
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 if TYPE_CHECKING:
-    from hyperperiod.analysis.domains.supply_bound import Supply
+    from hyperperiod.analysis.guests import Guest
     from hyperperiod.analysis.tried import Tried
 
 
@@ -122,37 +119,31 @@ class Analysis:
     @cached_property
     def _whole(self) -> System:
         """The system as far as its interfaces are known, with the domains of the file."""
-        return joined(self._given, self.system)
+        return self.resolution.known()
 
     @cached_property
-    def _guests(self) -> dict[str, DomainVerdict]:
-        """The domains whose jobs move between vcpus that may differ, if these get their budgets."""
-        if not self._moving:
-            return {}
-        from hyperperiod.analysis.guests import judge_guest
+    def _guests(self) -> list[Guest]:
+        """The domains whose jobs move between vcpus that may differ."""
+        moving = [one for one in self._whole.domains if is_split(one) and one.moves_jobs]
+        if not moving:
+            return []
+        from hyperperiod.analysis.guests import Guest
 
-        return {
-            domain.name: self.flows.domains.get(domain.name)
-            or judge_guest(domain, self._contracts_of(domain))
-            for domain in self._moving
-        }
+        return [Guest(one, [self.contracts[name] for name in one.vcpu_names]) for one in moving]
 
-    def _guest(self, domain: Domain, *, sensitivity: bool) -> GuestFound:
+    def _guest(self, guest: Guest, *, sensitivity: bool) -> GuestFound:
         """Returns verdict, tests, margins of a domain whose jobs move; no tests if flows do."""
-        from hyperperiod.analysis.guests import sensitivity_of_guest, tests_of_guest
-
-        verdict, contracts = self._guests[domain.name], self._contracts_of(domain)
-        by_flows = domain.name in self.flows.domains
-        found = () if by_flows else tests_of_guest(domain, contracts)
-        tests = tuple(_test_result(one) for one in found)
+        by_flows = self.flows.domains.get(guest.domain.name)
+        verdict = by_flows or guest.judge()
+        tests = () if by_flows else tuple(_test_result(one) for one in guest.tests())
         if not sensitivity:
             return GuestFound(verdict, tests)
-        margins = None if by_flows else sensitivity_of_guest(domain, contracts)
+        margins = None if by_flows else guest.sensitivity()
         if margins is None:
             return GuestFound(verdict, tests, None, {})
         from hyperperiod.analysis.domains.domain_sensitivity import task_result
 
-        deadlines = {task.name: task.deadline_ns for task in domain.tasks}
+        deadlines = {task.name: task.deadline_ns for task in guest.domain.tasks}
         return GuestFound(
             verdict,
             tests,
@@ -165,36 +156,6 @@ class Analysis:
             ),
             {task.name: task_result(task, deadlines[task.name] or 0) for task in margins.tasks},
         )
-
-    def _of_moving(self, domain: Domain, task: Task) -> Verdict:
-        """Returns the verdict on a task whose jobs move, that on its servers included."""
-        rows = self.result().domains
-        found = next(
-            row
-            for domain_row in rows
-            if domain_row.name == domain.name
-            for row in domain_row.tasks
-            if row.name == task.name
-        )
-        return Verdict(found.schedulable, found.reason, found.response_bound_ns)
-
-    def _supplies_of(self, domain: Domain) -> Sequence[Supply]:
-        """The supply of each vcpu of a domain whose jobs move; none where nothing is proved."""
-        from hyperperiod.analysis.guests import supplies_of
-
-        component = component_of_tasks(domain.scheduler, domain.tasks)
-        try:
-            return supplies_of(domain, self._contracts_of(domain), component)
-        except NotCovered:
-            return ()
-
-    def _contracts_of(self, domain: Domain) -> list[SupplyContract]:
-        """The guaranteed supply of each vcpu of a domain, in the order of its vcpus."""
-        return [self.contracts[name] for name in domain.vcpu_names]
-
-    @property
-    def _moving(self) -> list[Domain]:
-        return [one for one in self._whole.domains if is_split(one) and one.moves_jobs]
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -226,9 +187,10 @@ class Analysis:
         """The analysis of all flows; its modules are loaded for systems that have some."""
         if not self.system.flows:
             return NO_FLOWS
-        moving = {f"{one.name}.{task.name}" for one in self._moving for task in one.tasks}
-        if any(hop in moving for flow in self.system.flows for hop in flow.hops):
-            domains = [*self.system.domains, *self._moving]
+        moving = [guest.domain for guest in self._guests]
+        hops = {f"{one.name}.{task.name}" for one in moving for task in one.tasks}
+        if any(hop in hops for flow in self.system.flows for hop in flow.hops):
+            domains = [*self.system.domains, *moving]
             return unknown_flows(self.system.flows, domains, FLOW_MOVES)
         from hyperperiod.analysis.flows.end_to_end import analyze_flows
 
@@ -251,7 +213,7 @@ class Analysis:
             for index, domain in enumerate(self.system.domains)
         )
         guests = {
-            domain.name: self._guest(domain, sensitivity=sensitivity) for domain in self._moving
+            guest.domain.name: self._guest(guest, sensitivity=sensitivity) for guest in self._guests
         }
         domains = whole_domains(self._whole, parts, guests)
         counted = [
@@ -292,10 +254,12 @@ class Analysis:
         # Loaded where it is asked for: it has as many modules as all the tests.
         from hyperperiod.analysis.explain import explain, explain_moving
 
-        for domain, task in ((one, task) for one in self._moving for task in one.tasks):
-            if name == f"{domain.name}.{task.name}":
-                verdict = self._of_moving(domain, task)
-                return explain_moving(domain, task, verdict, self._supplies_of(domain))
+        for guest, task in ((one, task) for one in self._guests for task in one.domain.tasks):
+            if name == f"{guest.domain.name}.{task.name}":
+                rows = {row.name: row.tasks for row in self.result().domains}[guest.domain.name]
+                row = next(row for row in rows if row.name == task.name)
+                verdict = Verdict(row.schedulable, row.reason, row.response_bound_ns)
+                return explain_moving(guest.domain, task, verdict, guest.supplies)
         sure = zip(self.system.domains, self.guaranteed, strict=True)
         guaranteed = {domain.name: host.holds is True for domain, host in sure}
         name = name_in_parts(self._given, name, guaranteed)
@@ -305,7 +269,7 @@ class Analysis:
         from hyperperiod.analysis.flows.results import flow_results
 
         found = flow_results(self.flows, self._outside())
-        homes = {part.name: one.name for one in self._given.domains for part in parts_of(one)}
+        homes = {name: one.name for one in self._given.domains for name in part_names(one)}
         return tuple(
             flow.replace(
                 hops=tuple(
@@ -410,8 +374,8 @@ class Analysis:
             for domain, host in zip(self.system.domains, self.guaranteed, strict=True)
         }
         return found | {
-            domain.name: all_of(found[name] for name in domain.vcpu_names)
-            for domain in self._moving
+            guest.domain.name: all_of(found[name] for name in guest.domain.vcpu_names)
+            for guest in self._guests
         }
 
     def _not_guaranteed(self) -> dict[str, str]:

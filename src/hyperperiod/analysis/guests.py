@@ -43,43 +43,51 @@ if TYPE_CHECKING:
 NO_INTERFACE = "a vcpu has no interface"
 
 
-def judge_guest(domain: Domain, contracts: Sequence[SupplyContract]) -> DomainVerdict:
-    """The verdicts on a domain whose jobs move, `contracts` being those of its vcpus in order."""
-    component = component_of_tasks(domain.scheduler, domain.tasks)
-    busy = {name: Verdict.unknown(NO_DEADLINE) for name in component.busy}
-    try:
-        whole, parts = judge_cluster(component, supplies_of(domain, contracts, component))
-    except NotCovered as error:
-        whole = Verdict.unknown(str(error))
-        parts = {task.name: whole for task in domain.tasks}
-    return DomainVerdict(whole, parts | busy)
+class Guest:
+    """A domain whose jobs move, judged by what its vcpus supply together if each gets its budget.
+
+    `contracts` are those of the vcpus in order. Where nothing is proved of one of them there are no
+    `supplies`.
+    """
+
+    def __init__(self, domain: Domain, contracts: Sequence[SupplyContract]) -> None:
+        self.domain = domain
+        self.component = component_of_tasks(domain.scheduler, domain.tasks)
+        self.supplies: list[Supply] = []
+        self._refused: NotCovered | None = None
+        try:
+            self.supplies = _supplies_of(domain, contracts, self.component)
+        except NotCovered as error:
+            self._refused = error
+
+    def judge(self) -> DomainVerdict:
+        """The verdicts on the domain and on its tasks."""
+        busy = {name: Verdict.unknown(NO_DEADLINE) for name in self.component.busy}
+        if self._refused is None:
+            whole, parts = judge_cluster(self.component, self.supplies)
+        else:
+            whole = Verdict.unknown(str(self._refused))
+            parts = {task.name: whole for task in self.domain.tasks}
+        return DomainVerdict(whole, parts | busy)
+
+    def tests(self) -> tuple[NamedVerdict, ...]:
+        """Returns the verdict of each test that applies."""
+        from hyperperiod.analysis.domains.every_test import tests_of_cluster
+
+        if self._refused is not None:
+            return ()
+        return tests_of_cluster(self.domain, self.component, self.supplies)
+
+    def sensitivity(self) -> Sensitivity | None:
+        """Returns the margins of its tasks on the supply that there is; None where unknown."""
+        from hyperperiod.analysis.domains.cluster_sensitivity import cluster_sensitivity
+
+        if self._refused is not None or self.component.starved:
+            return None
+        return cluster_sensitivity(self.component, self.supplies)
 
 
-def tests_of_guest(domain: Domain, contracts: Sequence[SupplyContract]) -> tuple[NamedVerdict, ...]:
-    """Returns the verdict of each test that applies to such a domain."""
-    from hyperperiod.analysis.domains.every_test import tests_of_cluster
-
-    component = component_of_tasks(domain.scheduler, domain.tasks)
-    try:
-        supplies = supplies_of(domain, contracts, component)
-    except NotCovered:
-        return ()
-    return tests_of_cluster(domain, component, supplies)
-
-
-def sensitivity_of_guest(domain: Domain, contracts: Sequence[SupplyContract]) -> Sensitivity | None:
-    """Returns the margins of its tasks on the supply that there is; None where unknown."""
-    from hyperperiod.analysis.domains.cluster_sensitivity import cluster_sensitivity
-
-    component = component_of_tasks(domain.scheduler, domain.tasks)
-    try:
-        supplies = supplies_of(domain, contracts, component)
-    except NotCovered:
-        return None
-    return None if component.starved else cluster_sensitivity(component, supplies)
-
-
-def supplies_of(
+def _supplies_of(
     domain: Domain, contracts: Sequence[SupplyContract], component: Component
 ) -> list[Supply]:
     """The supply of each vcpu with a server; NotCovered where nothing is proved of one."""
@@ -124,7 +132,7 @@ def with_budgets(domain: Domain, policy: Policy, granule_ns: int) -> Domain | No
         )
 
     def fails(units: int) -> bool:
-        return judge_guest(with_share(units), contracts).whole.holds is not True
+        return Guest(with_share(units), contracts).judge().whole.holds is not True
 
     if fails(longest_ns):
         return None

@@ -87,6 +87,10 @@ class Resolution:
         """Whether the interface of this domain is ours, not given."""
         return domain.name in self.optima or domain.name in self.budgets
 
+    def known(self) -> System:
+        """Returns the system that was given, with the interfaces that there are."""
+        return joined(self.given, self.system)
+
     def whole(self) -> System:
         """Returns the system that was given, with every interface; InputError if one is unknown."""
         for name, verdict in self.failures.items():
@@ -97,7 +101,7 @@ class Resolution:
                 f"nothing, and none can be computed: {verdict.reason}",
                 "interface = { period, budget }, or tasks that some interface can serve",
             )
-        return joined(self.given, self.system)
+        return self.known()
 
 
 def resolve(system: System) -> System:

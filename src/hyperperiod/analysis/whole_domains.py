@@ -27,7 +27,6 @@ from hyperperiod.analysis.result import (
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.model import Domain, System, is_split
 from hyperperiod.model.absent import ABSENT, Absent
-from hyperperiod.model.split import parts_of
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 
@@ -51,7 +50,7 @@ def whole_domains(
     """
     found = iter(parts)
     return tuple(
-        _whole(domain, [next(found) for _ in parts_of(domain)], guests.get(domain.name))
+        _whole(domain, [next(found) for _ in domain.vcpu_names], guests.get(domain.name))
         if is_split(domain)
         else next(found)
         for domain in system.domains

@@ -155,29 +155,22 @@ class InterfaceResult(ResultObject):
 
 def bandwidth_of(domain: Domain) -> Fraction:
     """The bandwidth of all vcpus of a domain together, in pcpus; 0 without interface."""
-    if domain.is_plain:
-        one = domain.interface
-        return Fraction(0) if one is None else Fraction(domain.vcpus * one.budget_ns, one.period_ns)
     each = (keys.interface.bandwidth for keys in domain.each_vcpu if keys.interface is not None)
     return sum(each, Fraction(0))
 
 
 def interface_result(domain: Domain) -> InterfaceResult | None:
     """A domain's interface as results show it; None also where its vcpus have different ones."""
-    one, *others = [keys.interface for keys in domain.each_vcpu]
-    if one is None or any(other != one for other in others):
-        return None
-    return InterfaceResult(
-        period_ns=one.period_ns, budget_ns=one.budget_ns, bandwidth=float(bandwidth_of(domain))
-    )
+    found = {keys.interface for keys in domain.each_vcpu}
+    return interface_of_vcpu(found.pop(), domain.vcpus) if len(found) == 1 else None
 
 
-def interface_of_vcpu(interface: Interface | None) -> InterfaceResult | None:
-    """The interface of one vcpu as results show it."""
+def interface_of_vcpu(interface: Interface | None, vcpus: int = 1) -> InterfaceResult | None:
+    """The interface of each of some vcpus as results show it, with the bandwidth of all of them."""
     if interface is None:
         return None
     return InterfaceResult(
         period_ns=interface.period_ns,
         budget_ns=interface.budget_ns,
-        bandwidth=float(interface.bandwidth),
+        bandwidth=float(vcpus * interface.bandwidth),
     )

@@ -53,7 +53,7 @@ from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.analysis.result import AnalysisResult
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.weights import has_slice_by_weight
-from hyperperiod.model import InputError, Overheads, Scope, System, is_split, joined, split
+from hyperperiod.model import InputError, Overheads, Scope, System, is_split, split
 
 NO_SLICES = "its policy is not sedf, sedf-prime or psedf"
 
@@ -104,7 +104,7 @@ def _fit_whole(system: System, options: Options, listen: Listener) -> Fitted:
 
 def with_bound_guests(system: System, result: AnalysisResult) -> AnalysisResult:
     """The result of `analyze`, with what guests would need with their tasks bound to vcpus."""
-    known = joined(system, resolve_what_can_be(system).system)
+    known = resolve_what_can_be(system).known()
     pairs = zip(system.domains, known.domains, strict=True)
     domains = tuple(before if is_open(before) else after for before, after in pairs)
     bound = with_tasks_to_bind(system.replace(domains=domains))
