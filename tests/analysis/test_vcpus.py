@@ -10,7 +10,7 @@ from tests.support.vcpus_drawn import drawn
 
 from hyperperiod.analysis import Analysis, analyze, resolve
 from hyperperiod.analysis.resolve import with_guests
-from hyperperiod.model import InputError, System, is_split, split, vcpus_of
+from hyperperiod.model import InputError, System, split, vcpus_of
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -20,7 +20,7 @@ def test_rows_are_the_domains_of_the_split_system(seed: int) -> None:
     assert whole.pcpus == parts.pcpus
     by_name = {domain.name: domain for domain in parts.domains}
     for domain, found in zip(system.domains, whole.domains, strict=True):
-        if not is_split(domain):
+        if not domain.is_split:
             assert found == by_name[domain.name]
             continue
         assert [row.name for row in found.each_vcpu] == list(domain.vcpu_names)

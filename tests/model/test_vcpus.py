@@ -13,7 +13,6 @@ from hyperperiod.model import (
     Interface,
     System,
     fitting_policies,
-    is_split,
     joined,
     load_system,
     split,
@@ -124,7 +123,7 @@ def test_each_vcpu_is_a_domain_of_the_split_system(seed: int) -> None:
     for domain in system.domains:
         tasks = [task.replace(vcpu=None) for task in domain.tasks]
         found = [task for part in parts_of(domain) for task in part.tasks]
-        if not is_split(domain):
+        if not domain.is_split:
             assert parts_of(domain) == (domain,)
         elif domain.moves_jobs:
             assert found == []

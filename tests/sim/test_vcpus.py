@@ -10,7 +10,7 @@ from tests.support.vcpus_drawn import drawn
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.sim import run
-from hyperperiod.model import InputError, System, TaskKind, is_split, split, tasks_of
+from hyperperiod.model import InputError, System, TaskKind, split, tasks_of
 from hyperperiod.runs import complete
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.format import NONE, Records, read
@@ -46,7 +46,7 @@ def numbers_in_parts(system: System) -> dict[int, int]:
     parts = {(one.domain.name, one.task.name): one.id for one in tasks_of(split(system))}
     homes = {
         one.id: one.domain.vcpu_names[one.task.vcpu or 0]
-        if is_split(one.domain)
+        if one.domain.is_split
         else one.domain.name
         for one in tasks_of(system)
     }

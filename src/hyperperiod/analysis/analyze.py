@@ -60,7 +60,6 @@ from hyperperiod.model import (
     Slack,
     System,
     Task,
-    is_split,
 )
 from hyperperiod.model.absent import ABSENT, Absent
 from hyperperiod.model.split import part_names
@@ -124,7 +123,7 @@ class Analysis:
     @cached_property
     def _guests(self) -> list[Guest]:
         """The domains whose jobs move between vcpus that may differ."""
-        moving = [one for one in self._whole.domains if is_split(one) and one.moves_jobs]
+        moving = [one for one in self._whole.domains if one.is_split and one.moves_jobs]
         if not moving:
             return []
         from hyperperiod.analysis.guests import Guest

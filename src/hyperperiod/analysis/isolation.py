@@ -25,9 +25,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from hyperperiod.analysis.result import DomainResult
-from hyperperiod.analysis.servers.groups import domains_by_group
-from hyperperiod.model import Domain, Scheduler, System, split, vcpus_of
-from hyperperiod.model.split import part_names, parts_of
+from hyperperiod.model import Domain, Scheduler, Scope, System, vcpus_of
+from hyperperiod.model.split import parts_of
 
 ARRIVALS = (
     "each arrival of the others on its pcpus costs overheads, and nothing bounds how often they"
@@ -70,10 +69,12 @@ def _why_not(system: System, domain: Domain) -> str:
 
 def _is_alone(system: System, domain: Domain) -> bool:
     """Whether no vcpu of another domain is on the pcpus of this one."""
-    own = set(part_names(domain))
-    parts = split(system)
-    groups = [{parts.domains[at].name for at in group} for group in domains_by_group(parts)]
-    return all(group <= own for group in groups if group & own)
+    shared = system.policy.scope is Scope.GLOBAL
+    own: set[int | None] = set()
+    others: set[int | None] = set()
+    for vcpu in vcpus_of(system):
+        (own if vcpu.domain is domain else others).add(None if shared else vcpu.pcpu)
+    return own.isdisjoint(others)
 
 
 def _with_unknown_others(system: System, domain: Domain) -> System:

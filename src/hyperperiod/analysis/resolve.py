@@ -44,7 +44,6 @@ from hyperperiod.model import (
     Slack,
     System,
     format_time,
-    is_split,
     joined,
     require_pins,
     require_system,
@@ -133,17 +132,14 @@ def resolve_what_can_be(system: System) -> Resolution:
 
 def with_guests(system: System) -> System:
     """The system with the budgets of vcpus that may differ and between which jobs move."""
-    if not any(is_split(domain) and domain.moves_jobs for domain in system.domains):
+    moving = [one for one in system.domains if one.is_split and one.moves_jobs]
+    if not moving:
         return system
     from hyperperiod.analysis.guests import with_budgets
 
-    found = [
-        (with_budgets(domain, system.policy, system.quantum_ns or 1) or domain)
-        if is_split(domain) and domain.moves_jobs
-        else domain
-        for domain in system.domains
-    ]
-    return system.replace(domains=tuple(found))
+    granule_ns = system.quantum_ns or 1
+    found = {one.name: with_budgets(one, system.policy, granule_ns) or one for one in moving}
+    return system.replace(domains=tuple(found.get(one.name, one) for one in system.domains))
 
 
 class _Filler(FrozenFields):

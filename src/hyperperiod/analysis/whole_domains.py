@@ -25,8 +25,9 @@ from hyperperiod.analysis.result import (
     VcpuResult,
 )
 from hyperperiod.analysis.verdict import Verdict, all_of
-from hyperperiod.model import Domain, System, is_split
+from hyperperiod.model import Domain, System
 from hyperperiod.model.absent import ABSENT, Absent
+from hyperperiod.model.split import task_names
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 
@@ -51,7 +52,7 @@ def whole_domains(
     found = iter(parts)
     return tuple(
         _whole(domain, [next(found) for _ in domain.vcpu_names], guests.get(domain.name))
-        if is_split(domain)
+        if domain.is_split
         else next(found)
         for domain in system.domains
     )
@@ -135,11 +136,8 @@ def name_in_parts(system: System, name: str, guaranteed: Mapping[str, bool]) -> 
     The server of a domain is that of its first vcpu that is not sure of its budget, else of its
     first. Tasks whose jobs move are on no one vcpu and not meant.
     """
-    for domain in filter(is_split, system.domains):
-        if name == domain.name:
+    for domain in system.domains:
+        if domain.is_split and name == domain.name:
             doubtful = [one for one in domain.vcpu_names if not guaranteed.get(one, True)]
             return (doubtful or domain.vcpu_names)[0]
-        for task in domain.tasks:
-            if name == f"{domain.name}.{task.name}":
-                return f"{domain.vcpu_names[task.vcpu or 0]}.{task.name}"
-    return name
+    return task_names(system.domains).get(name, name)

@@ -31,7 +31,6 @@ from hyperperiod.model import (
     System,
     Task,
     TaskKind,
-    is_split,
     vcpus_of,
 )
 from hyperperiod.model.units import NS_PER_UNIT
@@ -78,7 +77,7 @@ def _period_of(domain: Domain) -> int | None:
 def _refuse_domain(key: str, domain: Domain) -> None:
     if domain.scheduler is Scheduler.FIFO:
         _stop(f"{key}.scheduler", "fifo", _SCHEDULERS_ALLOWED)
-    if is_split(domain):
+    if domain.is_split:
         _stop(f"{key}.vcpu", "vcpus that may differ", "equal vcpus under gedf in CARTS")
     if domain.vcpus != 1 and _scheduler(domain) != "gEDF":
         _stop(f"{key}.vcpus", str(domain.vcpus), "1 in CARTS, but under gEDF")

@@ -28,7 +28,7 @@ from hyperperiod.model.policy import (
     Slack,
     parse_policy,
 )
-from hyperperiod.model.split import is_split, joined, split
+from hyperperiod.model.split import joined, split
 from hyperperiod.model.stolen import Stolen
 from hyperperiod.model.system import Overheads, System
 from hyperperiod.model.task import Task
@@ -91,7 +91,6 @@ __all__ = [
     "format_time",
     "hops_of",
     "is_ordinary",
-    "is_split",
     "joined",
     "load_system",
     "overrun_of",

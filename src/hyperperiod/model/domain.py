@@ -186,6 +186,17 @@ class Domain(Part):
         return self.pcpus is None and not self.own_vcpus
 
     @property
+    def is_split(self) -> bool:
+        """Whether each vcpu is looked at by itself: they may differ, or jobs move between them.
+
+        Equal vcpus under gedf are looked at together, by tests that know them to be equal.
+        """
+        if not self.is_plain:
+            return True
+        moves = self.vcpus > 1 and self.scheduler.is_global
+        return moves and self.scheduler is not Scheduler.GEDF
+
+    @property
     def moves_jobs(self) -> bool:
         """Whether a job may run on several of its vcpus."""
         if self.vcpus == 1:

@@ -13,41 +13,32 @@ supply together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from hyperperiod.model.changes import Change, vcpus_meant
 from hyperperiod.model.domain import Domain
-from hyperperiod.model.flow import Flow
 from hyperperiod.model.own_vcpu import OwnVcpu, VcpuKeys
 from hyperperiod.model.system import System
-from hyperperiod.model.words import Scheduler
-
-
-def is_split(domain: Domain) -> bool:
-    """Whether each vcpu of a domain is looked at by itself: they may differ, or jobs move.
-
-    Equal vcpus under gedf are looked at together, by tests that know them to be equal.
-    """
-    if not domain.is_plain:
-        return True
-    moves = domain.vcpus > 1 and domain.scheduler.is_global
-    return moves and domain.scheduler is not Scheduler.GEDF
 
 
 def split(system: System) -> System:
     """The system with each vcpu of such domains as a domain of its own; all others stay."""
-    if not any(map(is_split, system.domains)):
+    if not any(one.is_split for one in system.domains):
         return system
+    names = task_names(system.domains)
     return system.replace(
         domains=tuple(part for domain in system.domains for part in parts_of(domain)),
-        flows=tuple(_renamed(flow, system.domains) for flow in system.flows),
+        flows=tuple(
+            flow.replace(hops=tuple(names.get(hop, hop) for hop in flow.hops))
+            for flow in system.flows
+        ),
         changes=tuple(one for change in system.changes for one in _changes(change, system.domains)),
     )
 
 
 def parts_of(domain: Domain) -> tuple[Domain, ...]:
     """Returns the domains that `split` makes of one: a domain for each vcpu, or itself."""
-    if not is_split(domain):
+    if not domain.is_split:
         return (domain,)
     plain = domain.replace(
         vcpus=1, pcpus=None, spread=False, together=False, apart=(), own_vcpus=(), tasks=()
@@ -68,7 +59,7 @@ def parts_of(domain: Domain) -> tuple[Domain, ...]:
 
 def part_names(domain: Domain) -> tuple[str, ...]:
     """Returns the names of these domains in their order."""
-    return domain.vcpu_names if is_split(domain) else (domain.name,)
+    return domain.vcpu_names if domain.is_split else (domain.name,)
 
 
 def joined(system: System, parts: System) -> System:
@@ -88,7 +79,7 @@ def joined(system: System, parts: System) -> System:
 
 def _with_keys(domain: Domain, parts: Sequence[Domain]) -> Domain:
     """The domain with the keys of its parts, where these are others than its vcpus have."""
-    if not is_split(domain):
+    if not domain.is_split:
         return parts[0]
     changes = [
         {
@@ -111,21 +102,19 @@ def _with_keys(domain: Domain, parts: Sequence[Domain]) -> Domain:
     )
 
 
-def _renamed(flow: Flow, domains: tuple[Domain, ...]) -> Flow:
-    """The flow with its hops named after the parts that have the tasks."""
-    names = {
+def task_names(domains: Iterable[Domain]) -> dict[str, str]:
+    """Returns `"part.task"` for each `"domain.task"` of the split domains whose jobs stay."""
+    return {
         f"{domain.name}.{task.name}": f"{domain.vcpu_names[task.vcpu or 0]}.{task.name}"
         for domain in domains
-        if is_split(domain) and not domain.moves_jobs
+        if domain.is_split and not domain.moves_jobs
         for task in domain.tasks
     }
-    return flow.replace(hops=tuple(names.get(hop, hop) for hop in flow.hops))
 
 
-def _changes(change: Change, domains: tuple[Domain, ...]) -> Iterator[Change]:
+def _changes(change: Change, domains: tuple[Domain, ...]) -> list[Change]:
     """The change as one of each part that it is about."""
-    for index, number in vcpus_meant(domains, change.domain):
-        if not is_split(domains[index]):
-            yield change
-            return
-        yield change.replace(domain=domains[index].vcpu_names[number])
+    meant = [(domains[index], vcpu) for index, vcpu in vcpus_meant(domains, change.domain)]
+    if any(not domain.is_split for domain, _ in meant):
+        return [change]
+    return [change.replace(domain=domain.vcpu_names[vcpu]) for domain, vcpu in meant]

@@ -53,7 +53,7 @@ from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.analysis.result import AnalysisResult
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.weights import has_slice_by_weight
-from hyperperiod.model import InputError, Overheads, Scope, System, is_split, split
+from hyperperiod.model import InputError, Overheads, Scope, System, split
 
 NO_SLICES = "its policy is not sedf, sedf-prime or psedf"
 
@@ -121,7 +121,7 @@ def _loop(system: System) -> Loop | NoLoop:
     """The loop whose slices can be chosen; the search knows no bounds with overheads."""
     if rule_for(system.policy) is None:
         return NoLoop(NO_SLICES)
-    if any(map(is_split, system.domains)):
+    if any(one.is_split for one in system.domains):
         return NoLoop("it has vcpus that differ")
     if system.flows and system.overheads != Overheads():
         return NoLoop("it has [overheads]")

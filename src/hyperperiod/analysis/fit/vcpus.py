@@ -36,7 +36,7 @@ from hyperperiod.analysis.fit.candidates import BudgetGrid
 from hyperperiod.analysis.fit.problem import Wishes, refusal, with_only
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.guests import with_budgets
-from hyperperiod.model import Domain, Scope, System, is_split, joined, split, vcpus_of
+from hyperperiod.model import Domain, Scope, System, joined, split, vcpus_of
 from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.split import part_names
 from hyperperiod.model.vcpus import bandwidth_of
@@ -54,7 +54,7 @@ Place = tuple[int, ...]
 def has_vcpus(system: System) -> bool:
     """Whether vcpus are to be looked at one by one, or something is asked of their pcpus."""
     wished = any(domain.apart for domain in system.domains) or bool(system.reserved)
-    return wished or any(map(is_split, opened(system).domains))
+    return wished or any(one.is_split for one in opened(system).domains)
 
 
 def opened(system: System) -> System:
@@ -300,7 +300,7 @@ class _Placing:
         self.open = [
             _Open(i, j, task.utilization, task.period_ns or 0, domain.vcpus)
             for i, domain in enumerate(system.domains)
-            if is_split(domain) and not domain.scheduler.is_global
+            if domain.is_split and not domain.scheduler.is_global
             for j, task in enumerate(domain.tasks)
             if task.vcpu is None
         ]
@@ -389,7 +389,7 @@ class _Placing:
 
 def _without_idle_servers(domain: Domain) -> Domain:
     """The domain with no server for vcpus that have neither tasks nor an interface."""
-    if domain.vcpus == 1 or not is_split(domain) or domain.moves_jobs:
+    if domain.vcpus == 1 or not domain.is_split or domain.moves_jobs:
         return domain
     used = {task.vcpu for task in domain.tasks}
     idle = [
@@ -444,7 +444,7 @@ def _with_guests(system: System, grid: BudgetGrid) -> tuple[System, frozenset[st
 def _with_interfaces(system: System, domain: Domain, grid: BudgetGrid) -> Domain:
     """The least bandwidth of all periods that are tried for the vcpus of a guest that have none."""
     open_ = [not keys.best_effort and keys.interface is None for keys in domain.each_vcpu]
-    if not (any(open_) and is_split(domain) and domain.scheduler.is_global and domain.vcpus > 1):
+    if not (any(open_) and domain.is_split and domain.scheduler.is_global and domain.vcpus > 1):
         return domain
     free = [
         one and keys.interface_period_ns is None
@@ -489,7 +489,7 @@ def _with_homes(system: System) -> list[System]:
 
 def _at_home(system: System, domain: Domain) -> list[Domain]:
     """The domain with all vcpus on a pcpu, if they are to be, for each pcpu that may be it."""
-    if not (domain.together and is_split(domain) and system.policy.scope is Scope.PARTITIONED):
+    if not (domain.together and domain.is_split and system.policy.scope is Scope.PARTITIONED):
         return [domain]
     pins = {keys.pcpu for keys in domain.each_vcpu}
     if None not in pins:
