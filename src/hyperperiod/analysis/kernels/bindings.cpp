@@ -249,7 +249,7 @@ void judge_batch(Test which, const Array<const std::int64_t, nb::shape<-1, 5>> &
     std::vector<u64> slots(bounds ? loads.size() : 0);
     require(!bounds || bounds->shape(0) == loads.size(), "a bound for each load");
     std::vector<Verdict> found(sets);
-    judge_sets(*make_test(which), {loads, firsts, pcpus}, found, slots, check_signals);
+    judge_sets(make_test(which), {loads, firsts, pcpus}, found, slots, check_signals);
     for (std::size_t set = 0; set < sets; set++)
         verdicts.data()[set] = found[set] == Verdict::holds    ? 1
                                : found[set] == Verdict::misses ? 0

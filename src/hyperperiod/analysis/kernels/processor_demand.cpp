@@ -16,7 +16,6 @@
 
 #include <algorithm>
 
-#include "src/hyperperiod/analysis/kernels/batch.hpp"
 #include "src/hyperperiod/analysis/kernels/windows.hpp"
 
 namespace hyperperiod::analysis {
@@ -103,19 +102,6 @@ Demand visit(Loads loads, u64 bound, Effort &effort) {
     return here;
 }
 
-class ProcessorDemand final : public SetTest {
-  public:
-    Verdict judge(Loads set, u64, std::span<u64> bounds) override {
-        Effort effort(default_effort);
-        const Demand found = processor_demand(set, effort);
-        const bool holds = found.verdict == Verdict::holds;
-        for (std::size_t index = 0; index < bounds.size(); index++)
-            bounds[index] = holds ? set[index].deadline : never;
-        const bool late = found.verdict == Verdict::misses && !found.overload;
-        return late ? no_for(set) : found.verdict;
-    }
-};
-
 } // namespace
 
 Demand processor_demand(Loads loads, Effort &effort) {
@@ -130,10 +116,6 @@ Demand processor_demand(Loads loads, Effort &effort) {
                 found.verdict == Verdict::misses ? found.demand : 0, never, true};
     }
     return visit(loads, bound_for(loads, effort), effort);
-}
-
-std::unique_ptr<SetTest> make_processor_demand() {
-    return std::make_unique<ProcessorDemand>();
 }
 
 } // namespace hyperperiod::analysis

@@ -32,9 +32,9 @@ struct Due {
     u64 wcet, period, deadline;
 };
 
-class Qpa final : public SetTest {
+class Qpa {
   public:
-    Verdict judge(Loads set, u64 pcpus, std::span<u64> bounds) override;
+    Verdict operator()(Loads set, u64 pcpus, std::span<u64> bounds);
 
   private:
     enum class Kind { simple, hard, overload, certain };
@@ -133,8 +133,7 @@ Answer Qpa::walk(Loads set, Effort &effort) {
     return {demand_ > last ? Verdict::misses : Verdict::holds, last};
 }
 
-Verdict Qpa::judge(Loads set, u64, std::span<u64> bounds) {
-    std::fill(bounds.begin(), bounds.end(), never);
+Verdict Qpa::operator()(Loads set, u64, std::span<u64>) {
     Effort effort(walk_effort);
     Verdict verdict = Verdict::unknown;
     switch (survey(set)) {
@@ -151,18 +150,13 @@ Verdict Qpa::judge(Loads set, u64, std::span<u64> bounds) {
     }
     if (verdict == Verdict::unknown)
         verdict = whole_pcpu(set);
-    if (verdict == Verdict::misses)
-        verdict = no_for(set);
-    if (verdict == Verdict::holds)
-        for (std::size_t index = 0; index < bounds.size(); index++)
-            bounds[index] = set[index].deadline;
-    return verdict;
+    return verdict == Verdict::misses ? no_for(set) : verdict;
 }
 
 } // namespace
 
-std::unique_ptr<SetTest> make_qpa() {
-    return std::make_unique<Qpa>();
+SetTest make_qpa() {
+    return Qpa();
 }
 
 } // namespace hyperperiod::analysis

@@ -33,9 +33,9 @@ struct Above {
     u64 wcet, period;
 };
 
-class ResponseTime final : public SetTest {
+class ResponseTime {
   public:
-    Verdict judge(Loads set, u64 pcpus, std::span<u64> bounds) override;
+    Verdict operator()(Loads set, u64 pcpus, std::span<u64> bounds);
 
   private:
     bool overload(Loads set);
@@ -184,8 +184,7 @@ Verdict ResponseTime::judge_next(Loads set, u64 *bound, Effort &effort) {
     return answer.verdict;
 }
 
-Verdict ResponseTime::judge(Loads set, u64, std::span<u64> bounds) {
-    std::fill(bounds.begin(), bounds.end(), never);
+Verdict ResponseTime::operator()(Loads set, u64, std::span<u64> bounds) {
     rates_.clear();
     restart({});
     Verdict whole = overload(set) ? Verdict::misses : Verdict::holds;
@@ -210,8 +209,8 @@ Verdict ResponseTime::judge(Loads set, u64, std::span<u64> bounds) {
 
 } // namespace
 
-std::unique_ptr<SetTest> make_response_time() {
-    return std::make_unique<ResponseTime>();
+SetTest make_response_time() {
+    return ResponseTime();
 }
 
 } // namespace hyperperiod::analysis
