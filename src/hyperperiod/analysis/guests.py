@@ -16,7 +16,7 @@ vcpu gets its budget; the domain with budgets. Errors: none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hyperperiod.analysis.bisection import last_holding
 from hyperperiod.analysis.component import Component, component_of_tasks
@@ -35,7 +35,7 @@ from hyperperiod.analysis.domains.domain_level import (
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.verdict import NamedVerdict, Verdict
 from hyperperiod.model import Domain, Interface, Policy, Sbf
-from hyperperiod.model.own_vcpu import OwnVcpu
+from hyperperiod.model.own_vcpu import served_by
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.domains.component_sensitivity import Sensitivity
@@ -121,15 +121,12 @@ def with_budgets(domain: Domain, policy: Policy, granule_ns: int) -> Domain | No
     contracts = [contract_under(policy, domain, Sbf.GENERAL)] * domain.vcpus
 
     def with_share(units: int) -> Domain:
-        own = domain.own_vcpus or (OwnVcpu(),) * domain.vcpus
-        return domain.replace(
-            own_vcpus=tuple(
-                _with_budget(one, period_ns, units * period_ns, longest_ns, granule_ns)
-                if period_ns
-                else one
-                for one, period_ns in zip(own, periods_ns, strict=True)
-            )
-        )
+        def served(period_ns: int) -> dict[str, Any]:
+            granules = -(-units * period_ns // (longest_ns * granule_ns))
+            budget_ns = min(period_ns, granules * granule_ns)
+            return served_by(Interface(period_ns=period_ns, budget_ns=budget_ns))
+
+        return domain.with_vcpus(served(one) if one else {} for one in periods_ns)
 
     def fails(units: int) -> bool:
         return Guest(with_share(units), contracts).judge().whole.holds is not True
@@ -137,12 +134,3 @@ def with_budgets(domain: Domain, policy: Policy, granule_ns: int) -> Domain | No
     if fails(longest_ns):
         return None
     return with_share(last_holding(fails, 0, longest_ns) + 1)
-
-
-def _with_budget(own: OwnVcpu, period_ns: int, share: int, whole: int, granule_ns: int) -> OwnVcpu:
-    """The vcpu with this share of its period, in whole granules, of a `whole`."""
-    budget_ns = min(period_ns, -(-share // (whole * granule_ns)) * granule_ns)
-    interface = Interface(period_ns=period_ns, budget_ns=budget_ns)
-    return own.replace(
-        interface=interface, interface_period_ns=None, interface_period_range=None, weight=None
-    )

@@ -50,6 +50,7 @@ from hyperperiod.model import (
     split,
 )
 from hyperperiod.model.frozen import FrozenFields
+from hyperperiod.model.own_vcpu import served_by
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.domains.algorithm_1 import Grid, Optimum
@@ -170,7 +171,7 @@ class _Filler(FrozenFields):
         except Infeasible as error:
             self.resolution.failures[domain.name] = Verdict.no(f"no interface: {error}")
             return domain
-        return domain.replace(**(_SETTLED | {"interface": interface}))
+        return domain.replace(**served_by(interface))
 
     def _compute(self, domain: Domain, contract: SupplyContract) -> Interface:
         cluster = cluster_of(domain)
@@ -230,14 +231,6 @@ class _Filler(FrozenFields):
         if budget_ns > period_ns:
             raise NotCovered("overheads leave too little of each period")
         return Interface(period_ns=period_ns, budget_ns=budget_ns)
-
-
-# What an interface takes the place of; a weight is there under policies that do not look at it.
-_SETTLED: dict[str, object] = {
-    "interface_period_ns": None,
-    "interface_period_range": None,
-    "weight": None,
-}
 
 
 def grid_of(domain: Domain, quantum_ns: int | None) -> Grid:
@@ -300,7 +293,7 @@ def _add_weights(resolution: Resolution) -> None:
             domain = domains[index]
             interface = found.get(domain.name)
             if interface is not None:
-                domains[index] = domain.replace(interface=interface, weight=None)
+                domains[index] = domain.replace(**served_by(interface))
             elif domain.name in found:
                 reason = "the others leave nothing of 95 ms in 100 ms for a slice by weight"
                 resolution.failures[domain.name] = Verdict.no(reason)

@@ -159,13 +159,12 @@ def swaps_in_order(swaps: tuple[Swap, ...], policy: Policy, pcpus: int) -> Itera
 
 def vcpus_meant(domains: tuple[Domain, ...], name: str) -> list[tuple[int, int]]:
     """The vcpus that a change of that name is about: (domain, vcpu), all of a domain or one."""
-    found: list[tuple[int, int]] = []
-    for index, member in enumerate(domains):
-        if member.name == name:
-            found += [(index, number) for number in range(member.vcpus)]
-        elif name in member.vcpu_names:
-            found.append((index, member.vcpu_names.index(name)))
-    return found
+    return [
+        (index, number)
+        for index, member in enumerate(domains)
+        for number, vcpu in enumerate(member.vcpu_names)
+        if name in (member.name, vcpu)
+    ]
 
 
 def changes_of_vcpus(

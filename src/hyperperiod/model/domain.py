@@ -4,7 +4,7 @@
 At the end: what the domains of a system must be beside each other, in names and priorities.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any
@@ -172,6 +172,12 @@ class Domain(Part):
         if self.own_vcpus:
             each = [_own_keys(keys, own) for keys, own in zip(each, self.own_vcpus, strict=False)]
         return tuple(each)
+
+    def with_vcpus(self, changes: Iterable[Mapping[str, Any]]) -> "Domain":
+        """Returns the domain with other keys in `[[domain.vcpu]]`, a mapping for each vcpu."""
+        own = self.own_vcpus or (OwnVcpu(),) * self.vcpus
+        pairs = zip(own, changes, strict=True)
+        return self.replace(own_vcpus=tuple(one.replace(**change) for one, change in pairs))
 
     @property
     def is_served(self) -> bool:

@@ -63,6 +63,12 @@ class OwnVcpu(Part):
         return any(way is not None for way in (*ways, self.best_effort, self.weight))
 
 
+def served_by(interface: Interface) -> dict[str, Any]:
+    """Returns the keys of a domain or vcpu with that interface, and no other way to get time."""
+    ways = ("interface_period_ns", "interface_period_range", "weight")
+    return {"interface": interface, **dict.fromkeys(ways)}
+
+
 class VcpuKeys(NamedTuple):
     """The keys of one vcpu: its own, and the domain's where it has none."""
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from hyperperiod.model.changes import Change, vcpus_meant
 from hyperperiod.model.domain import Domain
-from hyperperiod.model.own_vcpu import OwnVcpu, VcpuKeys
+from hyperperiod.model.own_vcpu import VcpuKeys
 from hyperperiod.model.system import System
 
 
@@ -91,14 +91,9 @@ def _with_keys(domain: Domain, parts: Sequence[Domain]) -> Domain:
     ]
     if not domain.own_vcpus and all(change == changes[0] for change in changes):
         return domain.replace(**changes[0])
-    own = domain.own_vcpus or (OwnVcpu(),) * domain.vcpus
-    return domain.replace(
-        own_vcpus=tuple(
-            one.replace(
-                **{name: None if value is False else value for name, value in change.items()}
-            )
-            for one, change in zip(own, changes, strict=True)
-        )
+    return domain.with_vcpus(
+        {name: None if value is False else value for name, value in change.items()}
+        for change in changes
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from hyperperiod.model.changes import Change, vcpus_meant
+from hyperperiod.model.changes import Change
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.frozen import FrozenFields
 from hyperperiod.model.interface import Interface
@@ -85,8 +85,7 @@ def vcpus_of(system: System) -> tuple[Vcpu, ...]:
 
 def changed_vcpus(system: System, change: Change) -> list[Vcpu]:
     """The vcpus that a change is about."""
-    meant = set(vcpus_meant(system.domains, change.domain))
-    return [vcpu for vcpu in vcpus_of(system) if (vcpu.domain_index, vcpu.index) in meant]
+    return [one for one in vcpus_of(system) if change.domain in (one.domain.name, one.name)]
 
 
 def tasks_of(system: System) -> tuple[PlacedTask, ...]:

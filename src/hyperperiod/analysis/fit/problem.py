@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from hyperperiod.analysis.analyze import analyze
 from hyperperiod.model import Domain, InputError, Interface, Scope, System, to_toml
+from hyperperiod.model.own_vcpu import served_by
 
 UNIT_LIMIT = 10**9
 ROUNDED_UNIT = 10**9
@@ -180,10 +181,7 @@ def completed(
     for number, (item, place) in enumerate(zip(problem.items, choice, strict=True)):
         period_ns = item.candidates[place.candidate].period_ns
         domains[item.index] = domains[item.index].replace(
-            interface=Interface(period_ns=period_ns, budget_ns=budgets[number]),
-            interface_period_ns=None,
-            interface_period_range=None,
-            weight=None,
+            **served_by(Interface(period_ns=period_ns, budget_ns=budgets[number])),
             pcpu=None if problem.is_global else place.bin,
             priority=item.priority if priorities is None else priorities[number],
         )

@@ -37,7 +37,6 @@ from hyperperiod.analysis.fit.problem import Wishes, refusal, with_only
 from hyperperiod.analysis.fit.scoring import Least
 from hyperperiod.analysis.guests import with_budgets
 from hyperperiod.model import Domain, Scope, System, joined, split, vcpus_of
-from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.split import part_names
 from hyperperiod.model.vcpus import bandwidth_of
 
@@ -76,11 +75,7 @@ def _opened(domain: Domain, *, partitioned: bool) -> Domain:
     pcpus = partitioned and domain.is_plain and domain.pcpu is None
     if not ((local and choices) or pcpus or domain.spread):
         return domain
-    return domain.replace(own_vcpus=_own_vcpus(domain))
-
-
-def _own_vcpus(domain: Domain) -> tuple[OwnVcpu, ...]:
-    return domain.own_vcpus or (OwnVcpu(),) * domain.vcpus
+    return domain.with_vcpus([{}] * domain.vcpus)
 
 
 def fit_vcpus(system: System, options: Options, fit_parts: FitParts, grid: BudgetGrid) -> Fitted:
@@ -398,13 +393,8 @@ def _without_idle_servers(domain: Domain) -> Domain:
     ]
     if not any(idle):
         return domain
-    nothing = dict.fromkeys(("extra", "priority", "interface_period_ns", "interface_period_range"))
-    own = zip(_own_vcpus(domain), idle, strict=True)
-    return domain.replace(
-        own_vcpus=tuple(
-            one.replace(best_effort=True, **nothing) if off else one for one, off in own
-        )
-    )
+    without = dict.fromkeys(("extra", "priority", "interface_period_ns", "interface_period_range"))
+    return domain.with_vcpus({"best_effort": True, **without} if one else {} for one in idle)
 
 
 def _alike(domain: Domain) -> list[int]:
@@ -456,10 +446,9 @@ def _with_interfaces(system: System, domain: Domain, grid: BudgetGrid) -> Domain
     found: list[Domain] = []
     for step in sorted(tried) if any(free) else [0]:
         asked = {"interface_period_ns": step * grid.step_ns, "interface_period_range": None}
-        own = zip(_own_vcpus(domain), free, strict=True)
-        own_vcpus = tuple(one.replace(**asked) if chosen else one for one, chosen in own)
+        opened = domain.with_vcpus(asked if one else {} for one in free)
         granule_ns = grid.step_ns if step or grid.asked or system.quantum_ns else 1
-        made = with_budgets(domain.replace(own_vcpus=own_vcpus), system.policy, granule_ns)
+        made = with_budgets(opened, system.policy, granule_ns)
         found += [] if made is None else [made]
     return min(found, key=bandwidth_of, default=domain)
 
@@ -496,10 +485,9 @@ def _at_home(system: System, domain: Domain) -> list[Domain]:
         return [domain] if len(pins) == 1 else []
     given = pins - {None}
     return [
-        domain.replace(
-            own_vcpus=tuple(one.replace(pcpu=pcpu) for one in domain.own_vcpus),
-            pcpu=None if domain.own_vcpus else pcpu,
-        )
+        domain.with_vcpus([{"pcpu": pcpu}] * domain.vcpus)
+        if domain.own_vcpus
+        else domain.replace(pcpu=pcpu)
         for pcpu in range(system.pcpus)
         if pcpu not in system.reserved and given <= {pcpu}
     ]

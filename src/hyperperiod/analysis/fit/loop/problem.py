@@ -35,6 +35,7 @@ from hyperperiod.analysis.driver_loop.driver_flows import Loop
 from hyperperiod.analysis.fit.candidates import BudgetGrid
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.model import Domain, Interface, Order, System, priorities_in
+from hyperperiod.model.own_vcpu import served_by
 
 FINEST_NS = 1_000
 """No grid that is chosen for the user is finer."""
@@ -115,15 +116,11 @@ class LoopSetting:
         by_priority = self.system.policy.order is not Order.EDF
         domains = list(self.system.domains)
         for index, one in chosen.items():
-            update = {
-                "interface": Interface(period_ns=one.period_ns, budget_ns=one.budget_ns),
-                "interface_period_ns": None,
-                "interface_period_range": None,
-                "pcpu": self.where[index],
-            }
-            domains[index] = domains[index].replace(
-                **(update | ({"priority": one.priority} if by_priority else {}))
-            )
+            update = served_by(Interface(period_ns=one.period_ns, budget_ns=one.budget_ns))
+            update["pcpu"] = self.where[index]
+            if by_priority:
+                update["priority"] = one.priority
+            domains[index] = domains[index].replace(**update)
         return self.system.replace(domains=tuple(domains))
 
 
