@@ -101,8 +101,8 @@ class _Reasons:
         self.system = system
         self.overrunning = {one.task for one in system.overruns}
         self.domains = {f"{d.name}.{task.name}": d for d in system.domains for task in d.tasks}
-        parts = zip(analysis.system.domains, analysis.guaranteed, strict=True)
-        self.open = {part.name: host.reason for part, host in parts if host.holds is not True}
+        hosts = analysis.guaranteed.items()
+        self.open = {name: host.reason for name, host in hosts if not host.holds}
 
     def of(self, name: str) -> str:
         """Returns why the task or flow of this name could be hurt, the nearest reason first."""

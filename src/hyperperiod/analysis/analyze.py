@@ -177,9 +177,17 @@ class Analysis:
         return contracts_of(self.system, self.groups, sbfs=sbfs)
 
     @cached_property
-    def guaranteed(self) -> list[Verdict]:
-        """Whether the servers of each domain get their budgets, in the order of the domains."""
-        return [self._host_of(index) for index in range(len(self.system.domains))]
+    def guaranteed(self) -> dict[str, Verdict]:
+        """Whether the servers of each domain get their budgets, by the name of the domain."""
+        return {
+            self.system.domains[index].name: all_of(
+                host.servers[number] for number in group.numbers_of(index)
+            )
+            for members, group, host in zip(
+                domains_by_group(self.system), self.groups, self.hosts, strict=True
+            )
+            for index in members
+        }
 
     @cached_property
     def flows(self) -> FlowAnalysis:
@@ -208,8 +216,12 @@ class Analysis:
     ) -> AnalysisResult:
         """Verdicts of the whole system; the options are those of `analyze`."""
         parts = tuple(
-            self._domain(index, domain, sensitivity=sensitivity)
-            for index, domain in enumerate(self.system.domains)
+            self._domain_under(
+                Verdict.yes() if domain.name in self.flows.proved else self.guaranteed[domain.name],
+                domain,
+                sensitivity=sensitivity,
+            )
+            for domain in self.system.domains
         )
         guests = {
             guest.domain.name: self._guest(guest, sensitivity=sensitivity) for guest in self._guests
@@ -259,9 +271,7 @@ class Analysis:
                 row = next(row for row in rows if row.name == task.name)
                 verdict = Verdict(row.schedulable, row.reason, row.response_bound_ns)
                 return explain_moving(guest.domain, task, verdict, guest.supplies)
-        sure = zip(self.system.domains, self.guaranteed, strict=True)
-        guaranteed = {domain.name: host.holds is True for domain, host in sure}
-        name = name_in_parts(self._given, name, guaranteed)
+        name = name_in_parts(self._given, name, self.guaranteed)
         return explain(self.resolution, name, self.flows, self.guaranteed)
 
     def _flow_results(self) -> tuple[FlowResult, ...]:
@@ -361,17 +371,9 @@ class Analysis:
             else None,
         )
 
-    def _domain(self, index: int, domain: Domain, *, sensitivity: bool) -> DomainResult:
-        proved = domain.name in self.flows.proved
-        host = Verdict.yes() if proved else self.guaranteed[index]
-        return self._domain_under(host, domain, sensitivity=sensitivity)
-
     def _outside(self) -> dict[str, Verdict]:
         """By domain, what must hold for anything inside it to hold."""
-        found = {
-            domain.name: all_of([*self._unsettled(), host])
-            for domain, host in zip(self.system.domains, self.guaranteed, strict=True)
-        }
+        found = {name: all_of([*self._unsettled(), host]) for name, host in self.guaranteed.items()}
         return found | {
             guest.domain.name: all_of(found[name] for name in guest.domain.vcpu_names)
             for guest in self._guests
@@ -379,14 +381,7 @@ class Analysis:
 
     def _not_guaranteed(self) -> dict[str, str]:
         """By domain, why its servers may not get their budgets; those that do are left out."""
-        hosts = zip(self.system.domains, self.guaranteed, strict=True)
-        return {domain.name: host.reason for domain, host in hosts if not host.holds}
-
-    def _host_of(self, index: int) -> Verdict:
-        """Whether the servers of a domain get their budgets."""
-        number = self._group_of_domain[index]
-        group, host = self.groups[number], self.hosts[number]
-        return all_of(_verdicts_of(index, group, host))
+        return {name: host.reason for name, host in self.guaranteed.items() if not host.holds}
 
     def _domain_under(self, host: Verdict, domain: Domain, *, sensitivity: bool) -> DomainResult:
         """A domain whose servers get their budgets if `host` holds, and those inside it."""
@@ -520,10 +515,6 @@ class Analysis:
 def of_domain(name: str, reason: str) -> str:
     """Reasons from the host level begin with the name of the server already."""
     return reason if reason.startswith(name) else f"domain {name}: {reason}"
-
-
-def _verdicts_of(index: int, group: Group, host: HostVerdict) -> list[Verdict]:
-    return [host.servers[number] for number in group.numbers_of(index)]
 
 
 def _under(outside: Verdict, verdict: Verdict) -> Verdict:

@@ -130,7 +130,7 @@ def _tasks(
         )
 
 
-def name_in_parts(system: System, name: str, guaranteed: Mapping[str, bool]) -> str:
+def name_in_parts(system: System, name: str, guaranteed: Mapping[str, Verdict]) -> str:
     """Returns the name among the parts of a task or server of the file; other names stay.
 
     The server of a domain is that of its first vcpu that is not sure of its budget, else of its
@@ -138,6 +138,6 @@ def name_in_parts(system: System, name: str, guaranteed: Mapping[str, bool]) -> 
     """
     for domain in system.domains:
         if domain.is_split and name == domain.name:
-            doubtful = [one for one in domain.vcpu_names if not guaranteed.get(one, True)]
+            doubtful = [one for one in domain.vcpu_names if not guaranteed[one].holds]
             return (doubtful or domain.vcpu_names)[0]
     return task_names(system.domains).get(name, name)

@@ -63,17 +63,17 @@ FLOWS = "No plain window shows why: items of flows release work in {}, at any di
 
 
 def explain(
-    resolution: Resolution, name: str, flows: FlowAnalysis, guaranteed: Sequence[Verdict]
+    resolution: Resolution, name: str, flows: FlowAnalysis, guaranteed: Mapping[str, Verdict]
 ) -> Explanation:
     """Returns what `analyze --json` prints under "explain"; InputError for an unknown name.
 
     `flows` is the analysis of all flows: a task in a domain that they pass through has the window
     of its bound there, and a driver loop says what it rests on. `guaranteed` is whether the
-    servers of each domain get their budgets.
+    servers of each domain get their budgets, by its name.
     """
     subject = find(resolution.system, name)
     if subject.task is not None and len(subject.path) == 1:
-        outside = guaranteed[subject.index]
+        outside = guaranteed[subject.domain.name]
         on_way = hop(flows, subject.domain.name, subject.task, outside)
         if on_way is not None:
             return _with_text(
