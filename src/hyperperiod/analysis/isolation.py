@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from hyperperiod.analysis.result import DomainResult
 from hyperperiod.model import Domain, Scheduler, Scope, System, vcpus_of
-from hyperperiod.model.split import parts_of
 
 ARRIVALS = (
     "each arrival of the others on its pcpus costs overheads, and nothing bounds how often they"
@@ -79,16 +78,11 @@ def _is_alone(system: System, domain: Domain) -> bool:
 
 def _with_unknown_others(system: System, domain: Domain) -> System:
     """The system in which only this domain has tasks, and only its flows are left."""
-    domains: list[Domain] = []
-    for one in system.domains:
-        domains += [one] if one is domain else map(_without_tasks, parts_of(one))
+    nothing = {"tasks": (), "domains": (), "scheduler": Scheduler.EDF}
+    domains = (one if one is domain else one.replace(**nothing) for one in system.domains)
     own = {f"{domain.name}.{task.name}" for task in domain.tasks}
     flows = tuple(flow for flow in system.flows if own.issuperset(flow.hops))
     return system.replace(domains=tuple(domains), flows=flows, overruns=())
-
-
-def _without_tasks(part: Domain) -> Domain:
-    return part.replace(tasks=(), domains=(), scheduler=Scheduler.EDF)
 
 
 def _unknown(row: DomainResult, reason: str) -> DomainResult:

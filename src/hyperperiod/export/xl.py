@@ -173,13 +173,7 @@ def _configuration(system: System, domain: Domain, cpus: tuple[int, ...], pool: 
 
     In a pool of several pcpus, each of which has servers of its own, its vcpus are bound to theirs.
     """
-    each = dict.fromkeys(
-        "best effort: it runs when nobody else wants the pcpu"
-        if interface is None
-        else f"{format_time(interface.budget_ns)} in every {format_time(interface.period_ns)}"
-        for interface in (keys.interface for keys in domain.each_vcpu)
-    )
-    server = "; ".join(each)
+    server = _servers(domain, "best effort: it runs when nobody else wants the pcpu", " in every ")
     pins = ", ".join(f'"{cpu}"' for cpu in _own_cpus(domain, cpus))
     affinity = f"cpus = [{pins}]\n" if pins and len(pool.cpus) > 1 else ""
     return f"""# {domain.name} of {system.name}: {server}
@@ -267,7 +261,7 @@ def _stop(pools: Sequence[Pool]) -> str:
 
 def _readme(system: System, cpus: tuple[int, ...], pools: Sequence[Pool]) -> str:
     rows = "\n".join(
-        f"| `{domain.name}` | {_shown(domain)} | `{pool.name}`"
+        f"| `{domain.name}` | {_servers(domain, 'best effort', ' in ')} | `{pool.name}`"
         f" | {', '.join(map(str, _own_cpus(domain, cpus) or pool.cpus))} |"
         for pool in pools
         for domain in pool.domains
@@ -314,11 +308,12 @@ How items of {names} get from domain to domain is up to your guests: nothing in 
 """
 
 
-def _shown(domain: Domain) -> str:
+def _servers(domain: Domain, best_effort: str, between: str) -> str:
+    """Returns the servers of a domain, each different one once: its budget `between` its period."""
     each = dict.fromkeys(
-        "best effort"
-        if interface is None
-        else f"{format_time(interface.budget_ns)} in {format_time(interface.period_ns)}"
-        for interface in (keys.interface for keys in domain.each_vcpu)
+        best_effort
+        if one is None
+        else f"{format_time(one.budget_ns)}{between}{format_time(one.period_ns)}"
+        for one in (keys.interface for keys in domain.each_vcpu)
     )
     return "; ".join(each)

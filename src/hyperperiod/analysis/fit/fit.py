@@ -47,7 +47,7 @@ from hyperperiod.analysis.fit.problem import (
     settle_best_effort,
 )
 from hyperperiod.analysis.fit.scoring import Least, Score, Scorer
-from hyperperiod.analysis.fit.vcpus import fit_vcpus, has_vcpus
+from hyperperiod.analysis.fit.vcpus import PlacementSearch, has_vcpus
 from hyperperiod.analysis.proofs import NotProved, Rules, proof_of
 from hyperperiod.analysis.resolve import resolve_what_can_be
 from hyperperiod.analysis.result import AnalysisResult
@@ -92,12 +92,12 @@ def _fit_whole(system: System, options: Options, listen: Listener) -> Fitted:
 
     grid = grid_of(system, options.periods, options.step_ns)
     until = time.process_time() + options.limit_s
-    found = fit_vcpus(system, options, fit_parts, grid)
+    found = PlacementSearch(system, options, fit_parts, grid).run()
     bound = with_tasks_to_bind(system)
     if bound is not None and not found.interrupted:
         rest_s = max(0.1, until - time.process_time())
         limited = replace(options, solver=False, limit_s=rest_s)
-        other = fit_vcpus(bound, limited, fit_parts, grid)
+        other = PlacementSearch(bound, limited, fit_parts, grid).run()
         found.bound = bound_guests(found.system or system, other.system)
     return found
 

@@ -78,13 +78,8 @@ def _opened(domain: Domain, *, partitioned: bool) -> Domain:
     return domain.with_vcpus([{}] * domain.vcpus)
 
 
-def fit_vcpus(system: System, options: Options, fit_parts: FitParts, grid: BudgetGrid) -> Fitted:
-    """The best of all placements that were fitted, put together; `fit_parts` fits one."""
-    return _PlacementSearch(system, options, fit_parts, grid).run()
-
-
-class _PlacementSearch:
-    """One search over placements: the best so far, and whether anything was left out."""
+class PlacementSearch:
+    """One search over placements, each fitted by `fit_parts`: the best, and what was left out."""
 
     def __init__(
         self, system: System, options: Options, fit_parts: FitParts, grid: BudgetGrid
@@ -102,7 +97,7 @@ class _PlacementSearch:
         self.known: dict[tuple[Place, bool], tuple[Fraction, ...] | None] = {}
 
     def run(self) -> Fitted:
-        """All placements if they are few, else good ones and what is near them."""
+        """The best of all placements if they are few, else of good ones and what is near them."""
         if self.placing.count() <= FEW:
             every = list(self.placing.every())
             if len(every) * len(self.together) > 1 and self.options.solver:
@@ -268,9 +263,7 @@ def _cost(options: Options, parts: System) -> tuple[Fraction, ...]:
 
 def _width(parts: System | None) -> Fraction:
     """The bandwidth of all servers."""
-    domains = parts.domains if parts is not None else ()
-    each = (one.interface.bandwidth * one.vcpus for one in domains if one.interface is not None)
-    return sum(each, Fraction(0))
+    return sum(map(bandwidth_of, parts.domains if parts is not None else ()), Fraction(0))
 
 
 # -- placing tasks ---------------------------------------------------------------------------------
