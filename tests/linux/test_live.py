@@ -68,9 +68,9 @@ def test_every_system_goes_to_the_daemon_as_it_was_analysed(tmp_path: Path, name
         live.start(client, completed, cpus, [], force=True)
         servers = {each["name"]: each for each in daemon.does("status")["servers"]}
     assert servers.pop("hyperperiodd")["best_effort"] is True
-    assert set(servers) == {live.server_name(vcpu) for vcpu in vcpus_of(completed)}
+    assert set(servers) == {vcpu.name for vcpu in vcpus_of(completed)}
     for vcpu in vcpus_of(completed):
-        server = servers[live.server_name(vcpu)]
+        server = servers[vcpu.name]
         if vcpu.interface is None:
             assert server["best_effort"] is True
         else:

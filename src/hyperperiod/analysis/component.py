@@ -96,12 +96,8 @@ LOCALS = {
     Scheduler.FP: Local.FIXED_PRIORITY,
     Scheduler.EDF: Local.EDF,
     Scheduler.FIFO: Local.FIFO,
-    # On one vcpu these are the same; on several see `domains.mpr` and `guests`.
-    Scheduler.GEDF: Local.EDF,
-    Scheduler.GRM: Local.FIXED_PRIORITY,
-    Scheduler.GDM: Local.FIXED_PRIORITY,
-    Scheduler.GFP: Local.FIXED_PRIORITY,
 }
+"""On one vcpu global schedulers are the same; on several see `domains.mpr` and `guests`."""
 
 
 def source_of_task(task: Task) -> NamedLoad:
@@ -123,7 +119,7 @@ def component_of_tasks(scheduler: Scheduler, tasks: Sequence[Task]) -> Component
     busy = tuple([task.name for task in ranked if task.kind is TaskKind.BUSY])
     if scheduler is Scheduler.FIFO or not busy:
         return Component(
-            LOCALS[scheduler],
+            LOCALS[scheduler.local],
             tuple(source_of_task(task) for task in ranked if task.kind is not TaskKind.BUSY),
             busy,
             fifo_with_busy=bool(busy),
@@ -131,7 +127,7 @@ def component_of_tasks(scheduler: Scheduler, tasks: Sequence[Task]) -> Component
     first_busy = next(i for i, task in enumerate(ranked) if task.kind is TaskKind.BUSY)
     below = ranked[first_busy:]
     return Component(
-        LOCALS[scheduler],
+        LOCALS[scheduler.local],
         tuple(source_of_task(task) for task in ranked[:first_busy]),
         busy,
         tuple(task.name for task in below if task.kind is not TaskKind.BUSY),
@@ -142,7 +138,7 @@ def component_of_domains(scheduler: Scheduler, domains: Sequence[Domain]) -> Com
     """Inner domains, all of them with an interface, under the scheduler of the outer one."""
     ranked = sorted(domains, key=lambda inner: _inner_rank(scheduler, domains, inner))
     return Component(
-        LOCALS[scheduler],
+        LOCALS[scheduler.local],
         tuple(
             NamedLoad(inner.name, _load_of_domain(inner))
             for inner in ranked
@@ -161,7 +157,7 @@ def _rank_of(scheduler: Scheduler) -> Callable[[Task], float]:
     """Lower is first; sorting is stable, so equals keep the order of the file."""
     if scheduler.takes_priorities:
         return lambda task: task.priority or 0
-    if scheduler in (Scheduler.DM, Scheduler.GDM):
+    if scheduler.local is Scheduler.DM:
         return lambda task: inf if task.kind is TaskKind.BUSY else task.deadline_ns or 0
     return lambda task: inf if task.kind is TaskKind.BUSY else task.period_ns or 0
 

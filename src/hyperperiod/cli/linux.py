@@ -134,7 +134,7 @@ def start(
     with about(system_file):
         completed = complete(Analysis(system))
     managed = list(range(completed.pcpus)) if cpus is None else cpus
-    names = [live.server_name(vcpu) for vcpu in vcpus_of(completed)]
+    names = [vcpu.name for vcpu in vcpus_of(completed)]
     attached = [
         request
         for member in members

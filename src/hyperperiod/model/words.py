@@ -31,6 +31,11 @@ class Scheduler(StrEnum):
         return self in _GLOBAL
 
     @property
+    def local(self) -> "Scheduler":
+        """The scheduler that orders tasks alike and keeps jobs on their vcpu: of gedf it is edf."""
+        return Scheduler(self.removeprefix("g")) if self.is_global else self
+
+    @property
     def takes_priorities(self) -> bool:
         """Whether tasks must have priorities, since nothing else says who is first."""
         return self in (Scheduler.FP, Scheduler.GFP)

@@ -17,21 +17,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from hyperperiod.analysis.result import BoundGuest
-from hyperperiod.model import Domain, Scheduler, System
+from hyperperiod.model import Domain, System
 from hyperperiod.model.vcpus import bandwidth_of
-
-LOCAL = {
-    Scheduler.GEDF: Scheduler.EDF,
-    Scheduler.GRM: Scheduler.RM,
-    Scheduler.GDM: Scheduler.DM,
-    Scheduler.GFP: Scheduler.FP,
-}
 
 
 def with_tasks_to_bind(system: System) -> System | None:
     """The system with local schedulers for its open guests; None if it has no such guest."""
     domains = tuple(
-        one.replace(scheduler=LOCAL[one.scheduler]) if is_open(one) else one
+        one.replace(scheduler=one.scheduler.local) if is_open(one) else one
         for one in system.domains
     )
     return system.replace(domains=domains) if domains != system.domains else None
@@ -39,7 +32,7 @@ def with_tasks_to_bind(system: System) -> System | None:
 
 def is_open(domain: Domain) -> bool:
     """Whether a guest whose jobs move is to get its interfaces."""
-    moving = domain.vcpus > 1 and domain.scheduler in LOCAL and domain.is_served
+    moving = domain.vcpus > 1 and domain.scheduler.is_global and domain.is_served
     return moving and all(keys.interface is None for keys in domain.each_vcpu)
 
 

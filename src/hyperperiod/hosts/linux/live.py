@@ -10,6 +10,7 @@ none, costs no budget, and waits for nothing but what was promised to others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 from hyperperiod.hosts.linux.client import Client
@@ -28,12 +29,6 @@ INSIDE: Final = {
     Scheduler.FAIR: "turns",
 }
 """What the daemon calls the schedulers of domains; the global ones are the same inside a server."""
-WITHIN: Final = {
-    Scheduler.GEDF: Scheduler.EDF,
-    Scheduler.GRM: Scheduler.RM,
-    Scheduler.GDM: Scheduler.DM,
-    Scheduler.GFP: Scheduler.FP,
-}
 
 
 def start(
@@ -77,16 +72,10 @@ def _refuse(system: System, cpus: Sequence[int]) -> None:
         raise InputError("", None, "--cpus", found, f"{system.pcpus} cpus, as the system has pcpus")
 
 
-def server_name(vcpu: Vcpu) -> str:
-    """What the server of a vcpu is called."""
-    name = vcpu.domain.name
-    return name if vcpu.domain.vcpus == 1 else f"{name}.{vcpu.index}"
-
-
 def requests(
-    system: System, cpus: Sequence[int], name_of: Callable[[Vcpu], str] = server_name
+    system: System, cpus: Sequence[int], name_of: Callable[[Vcpu], str] = attrgetter("name")
 ) -> Iterator[str]:
-    """The policy and the servers of a system whose interfaces are known."""
+    """The policy and the servers of a system whose interfaces are known, called by `name_of`."""
     yield _policy(system, cpus)
     priorities = Priorities(system)
     for vcpu in vcpus_of(system):
@@ -119,9 +108,8 @@ def _home(system: System, pcpu: int | None, cpus: Sequence[int]) -> str:
 def _server(
     system: System, vcpu: Vcpu, priorities: Priorities, cpus: Sequence[int]
 ) -> Iterator[str]:
-    scheduler = vcpu.domain.scheduler
     yield _home(system, vcpu.pcpu, cpus)
-    yield f"inside={INSIDE[WITHIN.get(scheduler, scheduler)]}"
+    yield f"inside={INSIDE[vcpu.domain.scheduler.local]}"
     if vcpu.best_effort:
         yield "best_effort=1"
         if vcpu.weight is not None:

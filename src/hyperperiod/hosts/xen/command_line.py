@@ -59,15 +59,8 @@ GUEST_HOP_LIMIT = 1024
 GUEST_ITEM_LIMIT = 16_384
 GUEST_CLIENT_LIMIT = 256
 """What the executive has room for."""
-UNRANKED = (Scheduler.EDF, Scheduler.GEDF, Scheduler.FIFO, Scheduler.FAIR)
-"""Under these a task has no place of its own among the others."""
-WITHIN = {
-    Scheduler.GEDF: Scheduler.EDF,
-    Scheduler.GRM: Scheduler.RM,
-    Scheduler.GDM: Scheduler.DM,
-    Scheduler.GFP: Scheduler.FP,
-}
-"""What a guest is told of who is first where jobs move: the same as where they do not."""
+UNRANKED = (Scheduler.EDF, Scheduler.FIFO, Scheduler.FAIR)
+"""Under these, and the global ones like them, a task has no place of its own among the others."""
 LINUX_RANKS = 98
 """Priorities of SCHED_FIFO, less the highest, which the guest needs for itself."""
 LINUX_DEADLINES_NS = (100_000, 4_194_304_000)
@@ -133,11 +126,11 @@ def _refuse_threads(system: System, domain: Domain) -> None:
         if any(hop.split(".")[0] == domain.name for hop in flow.hops):
             found, allowed = f'"linux", and items of {flow.name}', "executive: Linux has no flows"
             raise InputError(system.name, None, f"{where}guest", found, allowed)
-    if domain.scheduler not in UNRANKED and len(domain.tasks) > LINUX_RANKS:
+    if domain.scheduler.local not in UNRANKED and len(domain.tasks) > LINUX_RANKS:
         allowed = f"at most {LINUX_RANKS} under {domain.scheduler}: Linux has as many priorities"
         raise InputError(system.name, None, f"{where}task", str(len(domain.tasks)), allowed)
     least_ns, most_ns = LINUX_DEADLINES_NS
-    for task in domain.tasks if domain.scheduler in (Scheduler.EDF, Scheduler.GEDF) else ():
+    for task in domain.tasks if domain.scheduler.local is Scheduler.EDF else ():
         if task.deadline_ns is not None and not least_ns <= task.deadline_ns <= most_ns:
             allowed = (
                 f"{exact_time(least_ns)} to {exact_time(most_ns)} under {domain.scheduler} in Linux"
@@ -267,7 +260,7 @@ def guest_words(
         "workload=tasks",
         f"domain={number}",
         f"vcpus={domain.vcpus}",
-        f"scheduler={WITHIN.get(domain.scheduler, domain.scheduler)}",
+        f"scheduler={domain.scheduler.local}",
         f"epoch={epoch_ns * counter_hz // NS_PER_UNIT['s']}",
         f"horizon={horizon_ns}",
         f"seed={seed}",
@@ -313,8 +306,8 @@ def split_words(words: Sequence[str], limit: int = ARGUMENTS_LIMIT) -> tuple[str
 
 def task_ranks(domain: Domain) -> list[int]:
     """The place of each task under fixed priority, 0 first; otherwise the file's order."""
-    scheduler = WITHIN.get(domain.scheduler, domain.scheduler)
-    keys = [(_static_key(scheduler, task), index) for index, task in enumerate(domain.tasks)]
+    local = domain.scheduler.local
+    keys = [(_static_key(local, task), index) for index, task in enumerate(domain.tasks)]
     places = {key: rank for rank, key in enumerate(sorted(keys))}
     return [places[key] for key in keys]
 
