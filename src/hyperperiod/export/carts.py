@@ -33,6 +33,7 @@ from hyperperiod.model import (
     TaskKind,
     vcpus_of,
 )
+from hyperperiod.model.domain import nested_domains
 from hyperperiod.model.units import NS_PER_UNIT
 
 UNIT_NS = NS_PER_UNIT["ms"]
@@ -41,7 +42,7 @@ UNIT_NS = NS_PER_UNIT["ms"]
 def export_carts(system: System) -> dict[str, str | bytes | Path]:
     """The files of the export, by name; InputError for what cannot be said."""
     refuse(system)
-    resolved = {domain.name: domain for domain in _all(resolve(system).domains)}
+    resolved = {one.name: one for _, one in nested_domains(resolve(system).domains)}
     return {
         name: _text(system, _root(system, domains, resolved), domains)
         for name, domains in groups(system)
@@ -233,7 +234,8 @@ def _notes(system: System, domains: Sequence[Domain]) -> Iterator[str]:
     hogs = [domain.name for domain in system.domains if domain.best_effort]
     if hogs:
         yield f"Best effort, so not here: {', '.join(hogs)}"
-    tasks = [task for domain in _all(domains) for task in domain.tasks]
+    every = [one for _, one in nested_domains(tuple(domains))]
+    tasks = [task for one in every for task in one.tasks]
     if any(task.kind is not TaskKind.PERIODIC for task in tasks):
         yield "Sporadic and event tasks are written as periodic ones"
     if any(task.etf != 1 for task in tasks):
@@ -242,11 +244,5 @@ def _notes(system: System, domains: Sequence[Domain]) -> Iterator[str]:
         yield "Overheads are not here"
     if system.stolen:
         yield "Stolen time is not here"
-    if any(domain.interface is not None for domain in _all(domains)):
+    if any(one.interface is not None for one in every):
         yield "Budgets are for CARTS to compute"
-
-
-def _all(domains: Sequence[Domain]) -> Iterator[Domain]:
-    for domain in domains:
-        yield domain
-        yield from _all(domain.domains)

@@ -57,6 +57,13 @@ OUTER_ALLOWED = (
     "a domain of domains has no tasks of its own, an interface, and one vcpu unless it is gedf"
 )
 _ALIKE = "vcpus that differ only in the outermost domain with tasks: no {key}"
+_WEIGHTED = (
+    Excluded(
+        (*INTERFACE_KEYS, "extra"),
+        "{key} with a weight",
+        "weight or {key}; or best_effort = true with a weight",
+    ),
+)
 
 EXCLUDED: dict[Narrower, tuple[Excluded, ...]] = {
     Narrower.BUSY_TASK: (
@@ -109,20 +116,8 @@ EXCLUDED: dict[Narrower, tuple[Excluded, ...]] = {
             "a best-effort vcpu has no server: no {key}",
         ),
     ),
-    Narrower.WEIGHTED_DOMAIN: (
-        Excluded(
-            (*INTERFACE_KEYS, "extra"),
-            "{key} with a weight",
-            "weight or {key}; or best_effort = true with a weight",
-        ),
-    ),
-    Narrower.WEIGHTED_VCPU: (
-        Excluded(
-            (*INTERFACE_KEYS, "extra"),
-            "{key} with a weight",
-            "weight or {key}; or best_effort = true with a weight",
-        ),
-    ),
+    Narrower.WEIGHTED_DOMAIN: _WEIGHTED,
+    Narrower.WEIGHTED_VCPU: _WEIGHTED,
     Narrower.MOVING_DOMAIN: (
         Excluded(("pcpu",), "{value}", "no pcpu: under the global policy {policy} vcpus move"),
         Excluded(("pcpus",), "pcpus", "no pcpus: under the global policy {policy} vcpus move"),

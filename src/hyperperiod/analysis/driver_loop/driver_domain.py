@@ -350,11 +350,7 @@ def slice_response(placed: PlacedPlant, own: Server, group: Group, amount_ns: in
     it there. Held to the server's own period; null beyond it.
     """
     jobs = dict(zip((server for server, _ in placed.services), placed.plant.services, strict=True))
-    above = [
-        (other, jobs.get(other))
-        for other in group.servers
-        if other != own and other.priority <= own.priority
-    ]
+    above = [(other, jobs.get(other)) for other in group.before(own)]
     response_ns = amount_ns
     while response_ns <= own.period_ns:
         demand_ns = amount_ns + group.lost_ns(response_ns)

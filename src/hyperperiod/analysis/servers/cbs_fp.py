@@ -39,24 +39,18 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-from hyperperiod.analysis.servers.fp_response_time import fp_response_time
+from hyperperiod.analysis.servers.fp_response_time import unless_refused
 from hyperperiod.analysis.servers.server import Group, Server, total_bandwidth
 from hyperperiod.analysis.verdict import Verdict
 
 
 def cbs_fp(group: Group) -> list[Verdict]:
     """One verdict per server, in the order of the group."""
-    always_busy = fp_response_time(group)
-    return [
-        verdict if verdict.holds is False else _judge(group, server)
-        for server, verdict in zip(group.servers, always_busy, strict=True)
-    ]
+    return unless_refused(group, _judge)
 
 
 def _judge(group: Group, own: Server) -> Verdict:
-    above = [
-        other for other in group.servers if other is not own and other.priority <= own.priority
-    ]
+    above = group.before(own)
     lost = sum((Fraction(load.wcet, load.period) for load in group.lost), Fraction(0))
     left = 1 - total_bandwidth(above) - lost
     if own.bandwidth <= left:

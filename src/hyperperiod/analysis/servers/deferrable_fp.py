@@ -26,18 +26,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hyperperiod.analysis.component import Load
-from hyperperiod.analysis.servers.fp_response_time import fp_response_time, respond
+from hyperperiod.analysis.servers.fp_response_time import respond, unless_refused
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 
 
 def deferrable_fp(group: Group) -> list[Verdict]:
     """One verdict per server, in the order of the group."""
-    always_busy = fp_response_time(group)
-    return [
-        verdict if verdict.holds is False else _judge(group, server)
-        for server, verdict in zip(group.servers, always_busy, strict=True)
-    ]
+    return unless_refused(group, _judge)
 
 
 def two_classes(group: Group) -> list[Verdict]:
@@ -46,12 +42,7 @@ def two_classes(group: Group) -> list[Verdict]:
 
 
 def _judge(group: Group, own: Server) -> Verdict:
-    above = [
-        interference(other)
-        for other in group.servers
-        if other is not own and other.priority <= own.priority
-    ]
-    verdict = respond(own, [*group.lost, *above])
+    verdict = respond(own, [*group.lost, *map(interference, group.before(own))])
     if verdict.holds is False:
         return Verdict.unknown(
             f"{own.name}: the test for deferrable servers is only sufficient,"

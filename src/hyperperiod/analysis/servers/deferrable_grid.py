@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from hyperperiod.analysis.servers.fp_response_time import fp_response_time
+from hyperperiod.analysis.servers.fp_response_time import unless_refused
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.verdict import Verdict
 
@@ -32,11 +32,7 @@ STEPS = 10_000
 
 def deferrable_grid(group: Group) -> list[Verdict]:
     """One verdict per server, in the order of the group."""
-    always_busy = fp_response_time(group)
-    return [
-        verdict if verdict.holds is False else _judge(group, server)
-        for server, verdict in zip(group.servers, always_busy, strict=True)
-    ]
+    return unless_refused(group, _judge)
 
 
 def max_spent(other: Server, own_period_ns: int, window_ns: int) -> tuple[int, int]:
@@ -63,9 +59,7 @@ def _spent(other: Server, refill_ns: int, window_ns: int) -> tuple[int, int]:
 
 
 def _judge(group: Group, own: Server) -> Verdict:
-    above = [
-        other for other in group.servers if other is not own and other.priority <= own.priority
-    ]
+    above = group.before(own)
     window_ns = own.budget_ns
     for _ in range(STEPS):
         spent = [max_spent(other, own.period_ns, window_ns) for other in above]

@@ -21,6 +21,8 @@ which its budget is spent, in nanoseconds. Errors: none.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hyperperiod import _analysis
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import WHOLE_PCPU
@@ -31,6 +33,14 @@ from hyperperiod.analysis.verdict import Verdict
 def fp_response_time(group: Group) -> list[Verdict]:
     """One verdict per server, in the order of the group."""
     return [_judge(group, server) for server in group.servers]
+
+
+def unless_refused(group: Group, judge: Callable[[Group, Server], Verdict]) -> list[Verdict]:
+    """One verdict per server: its "no" if it always had work, else what `judge` says."""
+    return [
+        verdict if verdict.holds is False else judge(group, server)
+        for server, verdict in zip(group.servers, fp_response_time(group), strict=True)
+    ]
 
 
 def _judge(group: Group, own: Server) -> Verdict:

@@ -35,8 +35,7 @@ def _judge(group: Group, own: Server) -> Verdict:
     spare_ns = spare_in(group, own, own.period_ns)
     others_ns = sum(
         min(max_spent(other, own.period_ns, own.period_ns)[0], spare_ns)
-        for other in group.servers
-        if other is not own and other.priority <= own.priority
+        for other in group.before(own)
     )
     if spare_ns > 0 and others_ns < group.pcpus * spare_ns:
         return Verdict.yes()

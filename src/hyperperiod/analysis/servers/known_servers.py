@@ -206,11 +206,9 @@ def _need_few(own: Server, periods_ns: Iterable[int], others: int) -> int:
 
 def _ahead(group: Group, order: Order, own: Server) -> list[Server]:
     """Returns the servers that may run before this one while it has budget."""
-    return [
-        other
-        for other in group.servers
-        if other is not own and (order is Order.EDF or other.priority <= own.priority)
-    ]
+    if order is Order.EDF:
+        return [other for other in group.servers if other is not own]
+    return group.before(own)
 
 
 class Burst(NamedTuple):

@@ -64,6 +64,10 @@ class Group:
         """Returns the places of a domain's servers in `servers`."""
         return self._numbers.get(domain_index, [])
 
+    def before(self, own: Server) -> list[Server]:
+        """Returns the other servers of at least its priority: they go before it, or as equals."""
+        return [one for one in self.servers if one is not own and one.priority <= own.priority]
+
     @property
     def overloaded(self) -> bool:
         return self.bandwidth > self.pcpus

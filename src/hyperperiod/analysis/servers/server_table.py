@@ -125,7 +125,7 @@ def _may_save(
     group: Group, table: Sequence[Sequence[PaidSpan]], length_ns: int, own: Server
 ) -> bool:
     """Whether some server ahead of this one, and beside an equal, loses budget in the table."""
-    ahead = [one for one in group.servers if one is not own and one.priority <= own.priority]
+    ahead = group.before(own)
     equals = Counter(one.priority for one in ahead)
     return any(
         equals[one.priority] > 1

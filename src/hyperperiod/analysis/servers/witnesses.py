@@ -92,8 +92,7 @@ _IN_A_PERIOD = {
 
 def _first_of(group: Group, own: Server) -> list[Server]:
     """The others that go before a server, or as its equals, in order of priority."""
-    others = [one for one in group.servers if one is not own and one.priority <= own.priority]
-    return sorted(others, key=lambda one: (one.priority, one.order))
+    return sorted(group.before(own), key=lambda one: (one.priority, one.order))
 
 
 def _role(own: Server, other: Server) -> Role:
