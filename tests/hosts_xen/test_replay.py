@@ -106,7 +106,9 @@ class Hypervisor:
         return Ring(header, records, lost)
 
 
-def play(policy: Policy, seed: int, steps: int = 400) -> Hypervisor:
+def play(
+    policy: Policy, seed: int, steps: int = 400, *, tick_ns: int = 1, late_ns: int = 700
+) -> Hypervisor:
     """Random work on three servers and a best-effort vcpu, with picks that come late at times."""
     draw = random.Random(seed)
     pcpus = 2 if policy.scope is Scope.GLOBAL else 1
@@ -118,7 +120,8 @@ def play(policy: Policy, seed: int, steps: int = 400) -> Hypervisor:
     until = [0] * pcpus
     now_ns = 0
     for _ in range(steps):
-        now_ns = min(min(until), now_ns + draw.randrange(3 * MS)) + draw.choice((0, 0, 700))
+        next_ns = now_ns + draw.randrange(1, 3 * MS // tick_ns) * tick_ns
+        now_ns = min(*until, next_ns) + draw.choice((0, 0, late_ns))
         vcpu = draw.randrange(4)
         if min(until) > now_ns:
             (host.depart if vcpu in works else host.arrive)(vcpu, now_ns)
@@ -280,18 +283,19 @@ def test_periods_are_those_of_the_replayed_trace(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(f"{__name__}.SERVERS", overbooked)
     total = PeriodCount()
     for policy in PRESETS.values():
-        host = play(policy, 1)
+        host = play(policy, 1, tick_ns=MS // 10, late_ns=MS // 10)
         end_ns = host.records[-1][0] - 5 * MS
         played = replay(host.ring(), end_ns)
         found = [played.periods[vcpu] for vcpu in range(4)]
-        assert found == naive(header_of(policy), in_order(played.records, end_ns)), policy
+        records = in_order(played.records, end_ns)
+        assert found == naive(header_of(policy), records, MS // 10), policy
         total = functools.reduce(operator.or_, found, total)
     assert total.wanted > 100
     assert total.short > 0
 
 
 def header_of(policy: Policy) -> Any:
-    """What the oracle needs to know of the host that `play` is."""
+    """What the naive model needs to know of the host that `play` is."""
     servers = [
         {"pcpu": 0, "period_ns": period_ns, "budget_ns": budget_ns, "priority": priority}
         for period_ns, budget_ns, priority in SERVERS

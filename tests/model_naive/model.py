@@ -343,7 +343,7 @@ class World:
         if fresh and once:
             vcpu.deadline = max(vcpu.deadline, self.now + budget * (vcpu.deadline <= self.now))
             return
-        used_up = not fresh and (vcpu.remaining == 0 or vcpu.level > 0)
+        used_up = not fresh and (vcpu.remaining <= 0 or vcpu.level > 0)
         if used_up and vcpu.deadline <= self.now < vcpu.deadline + period:
             # It moved on to this period when it had used up the one before.
             self._refill_full(vcpu)
@@ -403,7 +403,7 @@ class World:
 
     def _refill_cbs(self, vcpu: Vcpu) -> None:
         """Depleted (whatever extra time it has got since), it waits for its deadline."""
-        depleted = vcpu.remaining == 0 or vcpu.level > 0
+        depleted = vcpu.remaining <= 0 or vcpu.level > 0
         if depleted and self.now >= vcpu.deadline:
             self._refill_full(vcpu)
 
@@ -482,22 +482,32 @@ class World:
         A sporadic server's period ends when all that it has used has come back. One whose period
         has ended, but which was not refilled yet, begins another.
         """
-        old = self.setup.policy
+        old = self.setup.policy.budget
         self.setup = self.setup._replace(policy=policy)
         self.share = None
         for vcpu in self.vcpus.values():
-            vcpu.claim, vcpu.score = None, 0
-        for v in self.servers:
-            vcpu = self.vcpus[v]
-            vcpu.fresh = False
-            end = vcpu.refills[-1].time if old.budget == "sporadic" else vcpu.deadline
-            vcpu.deadline = end if end > self.now else self.now + vcpu.params.period
-            if vcpu.level > 0:
-                vcpu.level = vcpu.remaining = 0
-            if policy.budget == "sporadic":
-                self._rebuild_refills(vcpu)
-            if vcpu.next_params is not None:
-                self._schedule_change(vcpu)
+            self._take_over(vcpu, old)
+
+    def join(self, v: int, vcpu: Vcpu, old: BudgetRule) -> None:
+        """A vcpu that was removed from another world goes on here, as after a swap."""
+        self.vcpus[v] = vcpu
+        self._sort_out()
+        self._take_over(vcpu, old)
+
+    def _take_over(self, vcpu: Vcpu, old: BudgetRule) -> None:
+        """The vcpu comes under the policy of now."""
+        vcpu.claim, vcpu.score = None, 0
+        if vcpu.params.best_effort:
+            return
+        vcpu.fresh = False
+        end = vcpu.refills[-1].time if old == "sporadic" else vcpu.deadline
+        vcpu.deadline = end if end > self.now else self.now + vcpu.params.period
+        if vcpu.level > 0:
+            vcpu.level = vcpu.remaining = 0
+        if self.setup.policy.budget == "sporadic":
+            self._rebuild_refills(vcpu)
+        if vcpu.next_params is not None:
+            self._schedule_change(vcpu)
 
     def steal(self, p: int) -> None:
         """From now on nobody runs or pays on this pcpu, until it is given back."""

@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.model_naive.global_guests import Executed, GlobalGuests, GuestSpec, TaskSpec, VcpuSpec
 from tests.model_naive.model import SPARE, Params, Policy, Setup
+from tests.support.naive_periods import Life, count_of, note
+from tests.support.naive_periods import agree as periods_agree
 from tests.support.rules import GLOBAL_NAMES, LOCAL_NAMES
 from tests.support.worlds import Run, domain, run, server, system, task
 
@@ -187,7 +189,15 @@ def agree(policy: str, found: Sequence[Load], pcpus: int, ticks: int = TICKS) ->
     for finding in check_all(ran.header, ran.records):
         assert finding.status is not Status.FAILS, (found, finding.violations[:2])
     game = naive(policy, found, pcpus)
-    rows = [[one for world in game.tick(now) for one in world] for now in range(ticks)]
+    lives = [[Life(taken_over=False) for _ in inside] for inside in game.members]
+    rows = []
+    for now in range(ticks):
+        rows.append([one for world in game.tick(now) for one in world])
+        for world, own in zip(game.worlds, lives, strict=True):
+            note(world, dict(enumerate(own)))
+    of_vcpu = dict(zip(itertools.chain(*game.members), itertools.chain(*lives), strict=True))
+    counts = [count_of([of_vcpu[v]], ticks, tick_ns(policy)) for v in sorted(of_vcpu)]
+    periods_agree(ran.result, counts)
     assert migrations_of(ran) == moved(rows, found)
     for pcpu in range(pcpus):
         expected = [row[pcpu] for row in rows]

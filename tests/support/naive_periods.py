@@ -1,123 +1,261 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether servers got their budgets, counted naively from a trace.
+"""Whether servers got their budgets, counted by the naive model, which follows a trace.
 
-What servers have left and when their periods end it takes from the replay of the oracle
-(tests/trace/oracle), which shares nothing with the core.
+It is told when work comes and goes, who runs and pays, when the policy or an interface is another
+one and who moves. What servers have and when their periods end it works out by itself, tick by
+tick; all times are whole ticks. Picks may come late.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
 
-from tests.trace.oracle.replay import Moment, Replay, is_spare
-from tests.trace.oracle.servers import ReplayedServer, Sporadic
+from tests.model_naive.model import BEST_EFFORT, Grant, Params, Policy, Setup, Vcpu, World
 
-from hyperperiod.hosts.result import PeriodCount
-from hyperperiod.trace.format import Header, Records, end_ns
+from hyperperiod.hosts.result import PeriodCount, RunPeriods
+from hyperperiod.trace.format import (
+    NONE,
+    SECOND_PAYER,
+    SPARE,
+    ChangeEntry,
+    Header,
+    Kind,
+    Records,
+    end_ns,
+)
+from hyperperiod.trace.records import BUDGETS, ORDERS, SLACKS, Record, each
 
 
-@dataclass
-class Piece:
-    """A stretch of a run, for one server: `left_ns` at its beginning, on its own level."""
+class Piece(NamedTuple):
+    """A tick of a server; `left` is what it has at its beginning, on its own level."""
 
-    start_ns: int
-    end_ns: int
-    begin_ns: int
-    deadline_ns: int
-    budget_ns: int
-    left_ns: int
+    start: int
+    begin: int
+    deadline: int
+    budget: int
+    left: int
     pays: bool
     works: bool
 
-    def left_at(self, time_ns: int) -> int:
-        spent_ns = min(max(time_ns, self.start_ns), self.end_ns) - self.start_ns
-        return self.left_ns - (spent_ns if self.pays else 0)
+    @property
+    def left_after(self) -> int:
+        return self.left - (1 if self.pays else 0)
 
 
-@dataclass
 class Life:
     """One server from when it came under its rule."""
 
-    vcpu: int
-    server: ReplayedServer
-    taken_over: bool
-    pieces: list[Piece] = field(default_factory=list)
+    def __init__(self, *, taken_over: bool) -> None:
+        self.taken_over = taken_over
+        self.pieces: list[Piece] = []
 
 
-def lives(header: Header, records: Records) -> list[Life]:
-    """Each server of a run under each of its rules."""
-    found: dict[int, Life] = {}
-    replay = Replay(header, records)
-    first = list(replay.state.servers.values())
-    for moment in replay.moments():
-        for vcpu, server in moment.servers.items():
-            if is_spare(vcpu) or isinstance(server, Sporadic):
+class LateWorld(World):
+    """A world in which a server may pay too long: it owes that, and no refill forgives it."""
+
+    __slots__ = ()
+
+    def _charge(self, vcpu: Vcpu) -> None:
+        if vcpu.remaining > 0:
+            super()._charge(vcpu)
+        else:
+            vcpu.remaining -= 1
+
+    def _refill_full(self, vcpu: Vcpu) -> None:
+        owed = self._owed(vcpu)
+        super()._refill_full(vcpu)
+        vcpu.remaining += owed
+
+    def _arrive_slice(self, vcpu: Vcpu) -> None:
+        """Periods that are gone have paid back what they could."""
+        periods = max(0, self.now - vcpu.deadline) // vcpu.params.period
+        if self._owed(vcpu) < 0:
+            vcpu.remaining = min(0, vcpu.remaining + periods * vcpu.params.budget)
+        super()._arrive_slice(vcpu)
+
+    def _owed(self, vcpu: Vcpu) -> int:
+        return min(0, vcpu.remaining) if vcpu.level == 0 else 0
+
+    def lose_unpolled(self) -> None:
+        """Polling servers without work lose what they have left, whether anybody picks or not."""
+        if self.setup.policy.budget == "polling":
+            self._lose_unpolled()
+
+
+class Follower:
+    """The worlds of a trace, one for each pcpu if the policy is partitioned, and all lives."""
+
+    def __init__(self, header: Header, tick_ns: int) -> None:
+        self.header, self.tick_ns = header, tick_ns
+        self.is_local = header["scope"] == "partitioned"
+        rules = Policy(header["budget"], header["order"], header["slack"])  # type: ignore[arg-type]
+        setup = Setup(rules, 1 if self.is_local else header["pcpus"])
+        self.worlds = [LateWorld(setup) for _ in range(header["pcpus"] if self.is_local else 1)]
+        self.homes = [entry["pcpu"] or 0 if self.is_local else 0 for entry in header["vcpus"]]
+        self.lives = [[Life(taken_over=False)] for _ in self.homes]
+        for v, entry in enumerate(header["vcpus"]):
+            period_ns, budget_ns = entry["period_ns"], entry["budget_ns"]
+            params = BEST_EFFORT
+            if period_ns is not None and budget_ns is not None:
+                terms = period_ns // tick_ns, budget_ns // tick_ns, entry["priority"] or 0
+                params = Params(*terms, extra=entry["extra"])
+            self.worlds[self.homes[v]].add(v, params)
+
+    def tick(self, now: int, together: list[Record]) -> None:
+        """What happens at an instant, and the tick that follows it."""
+        for world in self.worlds if now else ():
+            world.elapse()
+        for record in together:
+            if record.kind == Kind.DEPART:
+                self.world_of(record.vcpu).depart(record.vcpu)
+        for world in self.worlds:
+            world.refill()
+        for record in together:
+            self.apply(record)
+        for change in self.header["changes"]:
+            if change["at_ns"] == now * self.tick_ns:
+                self.change(change)
+        for record in together:
+            if record.kind == Kind.MOVE:
+                self.move(record.vcpu, record.pcpu)
+        for world in self.worlds:
+            world.lose_unpolled()
+            note(world, {v: self.lives[v][-1] for v in world.servers})
+
+    def world_of(self, v: int) -> LateWorld:
+        return self.worlds[self.homes[v]]
+
+    def apply(self, record: Record) -> None:
+        pcpu = record.pcpu
+        if record.kind == Kind.ARRIVE:
+            self.world_of(record.vcpu).arrive(record.vcpu)
+        elif record.kind == Kind.SWAP:
+            value = record.value
+            rules = BUDGETS[value & 0xFF], ORDERS[value >> 8 & 0xFF], SLACKS[value >> 16 & 0xFF]
+            for world in self.worlds if pcpu == NONE else [self.worlds[pcpu]]:
+                world.swap(Policy(*rules))  # type: ignore[arg-type]
+                for v in world.servers:
+                    self.lives[v].append(Life(taken_over=True))
+        elif record.kind in (Kind.RUN, Kind.IDLE):
+            world, place = (self.worlds[pcpu], 0) if self.is_local else (self.worlds[0], pcpu)
+            run = record.vcpu if record.kind == Kind.RUN else None
+            pay = record.payer if record.payer < SPARE else None
+            also = run if run is not None and record.flags & SECOND_PAYER else None
+            world.grants[place] = Grant(run, pay, also)
+
+    def change(self, change: ChangeEntry) -> None:
+        """Another interface, for all vcpus of a domain or for some."""
+        interface = change["interface"]
+        for v, entry in enumerate(self.header["vcpus"]):
+            if entry["domain"] != change["domain"] or v not in change.get("vcpus", [v]):
                 continue
-            new = Life(vcpu, server, taken_over=server not in first)
-            found.setdefault(id(server), new).pieces.append(piece(moment, vcpu, server))
-    return list(found.values())
+            world = self.world_of(v)
+            old = world.vcpus[v].next_params or world.vcpus[v].params
+            if not old.best_effort:
+                period = interface["period_ns"] // self.tick_ns
+                budget = interface["budget_ns"] // self.tick_ns
+                priority = change.get("priority", world.vcpus[v].params.priority)
+                world.update(v, Params(period, budget, priority, old.extra))
+
+    def move(self, v: int, pcpu: int) -> None:
+        """A vcpu leaves its pcpu; it joins another at the same instant."""
+        if pcpu == NONE:
+            return
+        old = self.world_of(v)
+        vcpu = old.vcpus[v]
+        old.remove(v)
+        self.homes[v] = pcpu
+        self.world_of(v).join(v, vcpu, old.setup.policy.budget)
+        self.lives[v].append(Life(taken_over=True))
 
 
-def piece(moment: Moment, vcpu: int, server: ReplayedServer) -> Piece:
-    paid = any(vcpu in moment.payers(pcpu) for pcpu in range(len(moment.grants)))
-    own = server.level == 0
-    return Piece(
-        moment.now_ns,
-        moment.until_ns,
-        server.deadline_ns - server.period_ns,
-        server.deadline_ns,
-        server.budget_ns,
-        server.remaining_ns if own else 0,
-        paid and own,
-        vcpu in moment.work,
-    )
+def note(world: World, lives: Mapping[int, Life]) -> None:
+    """The tick that begins now, of every server that has periods."""
+    for v in world.servers if world.setup.policy.budget != "sporadic" else ():
+        vcpu = world.vcpus[v]
+        is_own = vcpu.level == 0
+        pays = is_own and any(v in (grant.pay, grant.also) for grant in world.grants)
+        left = vcpu.remaining if is_own else 0
+        begin, budget = vcpu.deadline - vcpu.params.period, vcpu.params.budget
+        piece = Piece(world.now, begin, vcpu.deadline, budget, left, pays, vcpu.work)
+        lives[v].pieces.append(piece)
 
 
-def counted(life: Life, horizon_ns: int) -> Iterator[PeriodCount]:
-    """The count of each period of a server that was wanted."""
-    deadlines = list(dict.fromkeys(one.deadline_ns for one in life.pieces))
-    for deadline_ns in deadlines[1 if life.taken_over else 0 :]:
-        own = [one for one in life.pieces if one.deadline_ns == deadline_ns]
+def counted(life: Life, horizon: int) -> Iterator[tuple[int, int, int]]:
+    """Yields what was left, the supply and when it was used up, of each period that was wanted.
+
+    The last is 0 if it was not, or if work came later than the period.
+    """
+    deadlines = list(dict.fromkeys(one.deadline for one in life.pieces))
+    for deadline in deadlines[1 if life.taken_over else 0 :]:
+        own = [one for one in life.pieces if one.deadline == deadline]
         first, last = own[0], own[-1]
-        if first.left_ns <= 0:
+        if first.left <= 0:
             continue
-        done_ns = next(
-            (
-                one.start_ns + one.left_ns
-                for one in own
-                if one.pays and one.left_at(one.end_ns) <= 0
-            ),
-            None,
-        )
-        over = last.end_ns >= deadline_ns
-        lost = done_ns is None and any(
-            one.left_ns <= 0 for one in own if one.start_ns < deadline_ns
-        )
-        until_ns = min(deadline_ns, horizon_ns if done_ns is None else done_ns)
-        if lost or not (over or done_ns) or not worked(life, first.begin_ns, until_ns):
+        done = next((one.start + 1 for one in own if one.pays and one.left_after <= 0), None)
+        is_over = last.start + 1 >= deadline
+        inside = [one for one in own if one.start < deadline]
+        is_lost = done is None and any(one.left <= 0 for one in inside)
+        until = min(deadline, horizon if done is None else done)
+        if is_lost or not (is_over or done) or not worked(life, first.begin, until):
             continue
-        at_end = [one.left_at(deadline_ns) for one in own if one.start_ns < deadline_ns]
-        left_ns = max(0, at_end[-1]) if over and at_end else 0
-        if over and not at_end:
-            left_ns = first.left_ns
-        complete = done_ns is not None and worked(life, first.begin_ns, done_ns)
-        yield PeriodCount(
-            1,
-            int(left_ns > 0),
-            first.budget_ns - left_ns,
-            done_ns - first.begin_ns if complete and done_ns is not None else 0,
-        )
+        left = max(0, inside[-1].left_after if inside else first.left) if is_over else 0
+        is_complete = done is not None and worked(life, first.begin, done)
+        yield left, first.budget - left, done - first.begin if is_complete and done else 0
 
 
-def worked(life: Life, from_ns: int, to_ns: int) -> bool:
+def worked(life: Life, start: int, end: int) -> bool:
     """Whether the server had work all the time."""
-    inside = [one for one in life.pieces if one.start_ns < to_ns and one.end_ns > from_ns]
-    return life.pieces[0].start_ns <= from_ns and all(one.works for one in inside)
+    inside = [one for one in life.pieces if start <= one.start < end]
+    return life.pieces[0].start <= start and all(one.works for one in inside)
 
 
-def naive(header: Header, records: Records) -> list[PeriodCount]:
+def naive(header: Header, records: Records, tick_ns: int) -> list[PeriodCount]:
     """The counts of all vcpus."""
-    counts = [PeriodCount() for _ in header["vcpus"]]
-    for life in lives(header, records):
-        for one in counted(life, end_ns(records)):
-            counts[life.vcpu] |= one
-    return counts
+    follower = Follower(header, tick_ns)
+    horizon = end_ns(records) // tick_ns
+    groups = groupby(each(records), key=lambda record: divmod(record.time_ns, tick_ns))
+    by_tick: dict[int, list[Record]] = {}
+    for (now, rest_ns), together in groups:
+        assert rest_ns == 0, "not everything happens at ticks"
+        by_tick[now] = list(together)
+    for now in range(horizon):
+        follower.tick(now, by_tick.get(now, []))
+    return [count_of(lives, horizon, tick_ns) for lives in follower.lives]
+
+
+def count_of(lives: Sequence[Life], horizon: int, tick_ns: int) -> PeriodCount:
+    """The count of a vcpu."""
+    count = PeriodCount()
+    for life in lives:
+        for left, supply, used in counted(life, horizon):
+            count |= PeriodCount(1, int(left > 0), supply * tick_ns, used * tick_ns)
+    return count
+
+
+def in_simulator(result: Any) -> list[RunPeriods | None]:
+    """What the simulator has counted of each vcpu, or of a whole domain if its vcpus are alike."""
+    return [one.periods for domain in result.domains for one in (domain.each_vcpu or (domain,))]
+
+
+def agree(result: Any, counts: Sequence[PeriodCount]) -> None:
+    """The simulator has counted the same for all vcpus that have periods."""
+    rest = iter(counts)
+    wanted: list[RunPeriods] = []
+    for one in result.domains:
+        own = [next(rest) for _ in range(one.vcpus)]
+        for each_of in [[one] for one in own] if one.each_vcpu else [own]:
+            both = PeriodCount()
+            for count in each_of:
+                both |= count
+            least_ns = both.least_supply_ns if both.wanted else None
+            wanted.append(
+                RunPeriods(
+                    wanted=both.wanted,
+                    short=both.short,
+                    least_supply_ns=least_ns,
+                    latest_ns=both.latest_ns or None,
+                )
+            )
+    found = in_simulator(result)
+    assert [a if a is None else b for a, b in zip(found, wanted, strict=True)] == found

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.model_naive.model import ORDINARY
 from tests.support import example_traces as examples
 from tests.support.example_traces import H, L
 from tests.support.trace_writer import Script, make_header, task, vcpu
-from tests.trace.oracle.servers import ORDINARY
 
 from hyperperiod.trace.format import NONE, SECOND_PAYER, SPARE, Kind
 from hyperperiod.trace.properties import PROPERTIES, Status
@@ -52,8 +52,8 @@ def test_one_pcpu_trips_on_a_foreign_pcpu(tmp_path: Path) -> None:
     trips("one-pcpu", script.end(20), tmp_path, "its own is 0")
 
 
-def one_task(kind: str = "periodic", **more: Any) -> Script:
-    tasks = [task("high", "t", 10, 2, kind=kind, **more)]
+def one_task(kind: str = "periodic", period_ns: int = 10, **more: Any) -> Script:
+    tasks = [task("high", "t", period_ns, 2, kind=kind, **more)]
     return Script(make_header("ds", [vcpu("high", 10, 4)], tasks, horizon_ns=20))
 
 
@@ -62,6 +62,7 @@ def one_task(kind: str = "periodic", **more: Any) -> Script:
     [
         (one_task().release(0, 0, 0).release(11, 0, 1), "outside 10 to 10"),
         (one_task(jitter_ns=3).release(4, 0, 0), "outside 0 to 3"),
+        (one_task(period_ns=4, jitter_ns=6).release(6, 0, 0).release(12, 0, 1), "outside 6 to 10"),
         (one_task("sporadic", offset_ns=1).release(1, 0, 0).release(9, 0, 1), "outside 11"),
         (
             one_task("event").release(0, 0, 0).complete(2, 0, 0, 2).release(10, 0, 1),
@@ -345,6 +346,27 @@ def test_budget_forgives_the_stated_lateness_once(tmp_path: Path) -> None:
     assert CHECK["budget"](*script.trace(tmp_path)).status is Status.HOLDS
 
 
+def test_budget_counts_periods_of_cbs_one_by_one(tmp_path: Path) -> None:
+    """Each may be over by the lateness; with ds only one may."""
+    script = pair("cbs", lateness_ns=1).arrive(0, H).run(0, H).idle(5).run(10, H).idle(15).end(20)
+    assert CHECK["budget"](*script.trace(tmp_path)).status is Status.HOLDS
+
+
+def test_budget_of_sporadic_counts_from_when_work_came(tmp_path: Path) -> None:
+    """Two budgets are due in two periods, also if nothing is charged in the first one."""
+    script = pair("sporadic").arrive(0, H).idle(0).run(10, H).idle(18).end(40)
+    assert CHECK["budget"](*script.trace(tmp_path)).status is Status.HOLDS
+    script = pair("sporadic").arrive(0, H).idle(0).run(10, H).idle(19).end(40)
+    trips("budget", script, tmp_path, "high is 1 ns over its budgets")
+    script = pair("sporadic").arrive(0, H).run(0, H).depart(1, H).idle(1).arrive(20, H).run(20, H)
+    trips("budget", script.idle(25).end(40), tmp_path, "high is 1 ns over its budgets")
+
+
+def test_budget_tells_of_a_period_once(tmp_path: Path) -> None:
+    script = pair("ds").arrive(0, H).run(0, H).arrive(6, L).depart(7, L).idle(8).end(9)
+    assert CHECK["budget"](*script.trace(tmp_path)).count == 1
+
+
 @pytest.mark.parametrize("policy", ["ds", "wcps", "crps"])
 def test_depleted_trips(policy: str, tmp_path: Path) -> None:
     script = pair(policy).arrive(0, H).run(0, H).idle(6).end(20)
@@ -400,6 +422,14 @@ def test_order_trips(script: Script, text: str, tmp_path: Path) -> None:
     trips("order", script.end(20), tmp_path, text)
 
 
+def test_who_has_moved_does_not_run_where_it_was(tmp_path: Path) -> None:
+    """Nothing is decided on pcpu 0 when a leaves it."""
+    vcpus = [vcpu("a", 10, 4), vcpu("b", 20, 4)]
+    script = Script(make_header("ds", vcpus, pcpus=2)).arrive(0, 0, 1).run(0, 0).idle(0, pcpu=1)
+    script.add(2, Kind.MOVE, vcpu=0, pcpu=1).run(2, 0, pcpu=1)
+    trips("order", script.end(3), tmp_path, "pcpu 0: nobody runs, not b")
+
+
 def test_order_trips_on_a_tie_that_takes_the_newcomer(tmp_path: Path) -> None:
     equals = [vcpu("a", 10, 4), vcpu("b", 10, 4)]
     script = Script(make_header("ds", equals, horizon_ns=20)).arrive(0, 0, 1).run(0, 0).run(2, 1)
@@ -425,6 +455,29 @@ def test_depleted_trips_on_unmarked_extra_time(tmp_path: Path) -> None:
     trips("depleted", script, tmp_path, "high is on level 1, marked as extra time: False")
 
 
+@pytest.mark.parametrize(
+    ("script", "from_ns"),
+    [
+        # It owes 3 when sporadic takes over: of the 4 at 10 they are gone.
+        (
+            pair("ds").arrive(0, H).run(0, H).idle(7).add(8, Kind.SWAP, pcpu=0, value=3).run(10, H),
+            10,
+        ),
+        # It owes 7 at 15; one period is gone when work comes, which pays 4 of them.
+        (
+            pair("ds", budget="slice").arrive(0, H).run(0, H).depart(15, H).idle(15)
+            .arrive(30, H).run(30, H),
+            31,
+        ),
+    ],
+)  # fmt: skip
+def test_depleted_trips_on_a_debt_that_is_not_paid(
+    script: Script, from_ns: int, tmp_path: Path
+) -> None:
+    finding = CHECK["depleted"](*script.end(from_ns + 3).trace(tmp_path))
+    assert from_ns in [one.time_ns for one in finding.violations], finding
+
+
 def with_best_effort(policy: str, **more: Any) -> Script:
     vcpus = [vcpu("high", 10, 4), vcpu("best"), vcpu("other")]
     return Script(make_header(policy, vcpus, horizon_ns=20, **more))
@@ -445,6 +498,14 @@ def with_best_effort(policy: str, **more: Any) -> Script:
 )
 def test_best_effort_trips(script: Script, text: str, tmp_path: Path) -> None:
     trips("best-effort", script.end(1_000_002), tmp_path, text)
+
+
+def test_best_effort_trips_on_a_foreign_pcpu_when_work_is_gone(tmp_path: Path) -> None:
+    """What happens to best concerns pcpu 0 as long as it runs there."""
+    vcpus = [vcpu("high", 10, 4), vcpu("best", pcpu=1)]
+    script = Script(make_header("ds", vcpus, pcpus=2)).arrive(0, 1).run(0, 1, NONE)
+    script.idle(0, pcpu=1).depart(5, 1)
+    trips("best-effort", script.end(9), tmp_path, "best runs best effort without work")
 
 
 def with_spare(pcpus: int = 1) -> Script:
@@ -713,6 +774,47 @@ def test_guarantee_needs_the_promise(tmp_path: Path) -> None:
     finding = CHECK["guarantee"](*pair("ds").arrive(0, H).idle(0).end(20).trace(tmp_path))
     assert finding.status is Status.SKIPPED
     assert "host-level test" in finding.reason
+
+
+def test_guarantee_counts_no_late_picks_of_another_pcpu(tmp_path: Path) -> None:
+    """Alone on its pcpu high may lose (2 + 3 * 1) picks of 5 us."""
+    script = in_ms(8, 5 * LATE_NS, pcpus=2)
+    script.header["vcpus"][L]["pcpu"] = 1
+    assert CHECK["guarantee"](*script.trace(tmp_path)).status is Status.HOLDS
+    script = in_ms(8, 5 * LATE_NS + 1, pcpus=2)
+    script.header["vcpus"][L]["pcpu"] = 1
+    trips("guarantee", script, tmp_path, "high got 3974999 of 3975000 ns")
+
+
+def test_guarantee_goes_on_after_a_change(tmp_path: Path) -> None:
+    change = {"at_ns": 4, "domain": "high", "interface": {"period_ns": 10, "budget_ns": 2}}
+    script = pair("ds", guarantees=True, changes=[change]).arrive(0, H).run(0, H).idle(4)
+    trips("guarantee", script.end(20), tmp_path, "high got 0 of 2 ns in a window of 10 ns")
+
+
+def test_guarantee_rests_from_a_swap_to_the_next_refill(tmp_path: Path) -> None:
+    """Polling has lost all when deferrable takes over: b waits for 15, which is more than 12."""
+    vcpus = [vcpu("a", 10, 6, priority=0), vcpu("b", 10, 4, priority=1)]
+    swap = {"at_ns": 1, "policy": "ds"}
+    script = Script(make_header("polling", vcpus, guarantees=True, swaps=[swap])).idle(0)
+    script.arrive(1, 1).add(1, Kind.SWAP, pcpu=0, value=DEFERRABLE).arrive(10, 0).run(10, 0)
+    script.run(16, 1).run(20, 0).run(26, 1).end(30)
+    finding = CHECK["guarantee"](*script.trace(tmp_path))
+    assert finding.status is Status.HOLDS, finding.violations
+
+
+@pytest.mark.parametrize(("policy", "priority"), [("sedf", 0), ("psedf", ORDINARY)])
+@pytest.mark.parametrize(("lost_ns", "next_ns"), [(6, 14), (14, 24)])
+def test_guarantee_begins_anew_where_a_slice_is_lost(
+    policy: str, priority: int, lost_ns: int, next_ns: int, tmp_path: Path
+) -> None:
+    """Work runs out and comes anew in the slice that begins at 4, or as the one at 14 begins."""
+    header = make_header(policy, [vcpu("a", 10, 4, priority=priority)], guarantees=True)
+    script = Script(header).arrive(0, 0).idle(0).run(4, 0)
+    script = script.idle(8) if lost_ns > 8 else script
+    script.depart(lost_ns, 0).arrive(lost_ns, 0).idle(lost_ns).run(next_ns, 0).end(next_ns + 4)
+    finding = CHECK["guarantee"](*script.trace(tmp_path))
+    assert finding.status is Status.HOLDS, finding.violations
 
 
 DEFERRABLE = 1

@@ -113,7 +113,7 @@ class Shares : public Property {
     }
 
     static bool goes_on(const Moment &moment, u16 run, const Book &book) {
-        return book.share && book.share->vcpu == run
+        return book.share && book.share->vcpu == run && moment.has_work(run)
                && moment.now < book.share->start + share_length
                && moment.work_since[run] <= book.share->start;
     }
