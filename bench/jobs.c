@@ -51,7 +51,7 @@ __attribute__((__noinline__)) hp_u64 decide(enum call call, hp_u32 number, hp_u6
         hp_depart(&core, number, now_ns);
         return 0;
     case PICK:
-        hp_pick(&core, number, now_ns, &granted[number]);
+        granted[number] = *hp_pick(&core, number, now_ns);
         return 0;
     case KICKS:
         return hp_kicks(&core, now_ns);

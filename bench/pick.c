@@ -45,7 +45,7 @@ int main(int count, char **arguments) {
     config.policy.slack = (hp_u32)atoi(arguments[5]);
     start((hp_u32)atoi(arguments[1]), &config);
     for (long picks = atol(arguments[2]); picks > 0; picks--) {
-        hp_pick(&core, 0, now_ns, &grant);
+        grant = *hp_pick(&core, 0, now_ns);
         ran_ns += grant.run == HP_NONE ? 0 : grant.until_ns - now_ns;
         now_ns = grant.until_ns;
     }

@@ -64,7 +64,7 @@ static void start(hp_u32 servers) {
             hp_arrive(&core, vcpu, 0);
     }
     for (hp_u64 now_ns = 0; now_ns < INSTANT_NS; now_ns = grant.until_ns)
-        hp_pick(&core, 0, now_ns, &grant);
+        grant = *hp_pick(&core, 0, now_ns);
 }
 
 /* What is counted. */
@@ -72,19 +72,16 @@ __attribute__((__noinline__)) hp_u64 decide(const char *entry, hp_u32 servers) {
     const hp_u32 is_other =
         config.policy.budget == other.budget && config.policy.order == other.order;
     const struct hp_params params = params_of(3, servers);
-    struct hp_grant grant = {0};
 
     switch (entry[0] | entry[1] << 8) {
     case 'p' | 'i' << 8:
-        hp_pick(&core, 0, INSTANT_NS, &grant);
-        return grant.until_ns;
+        return hp_pick(&core, 0, INSTANT_NS)->until_ns;
     case 'w' | 'a' << 8:
         hp_arrive(&core, 0, INSTANT_NS);
         return hp_kicks(&core, INSTANT_NS);
     case 's' | 'l' << 8:
         hp_depart(&core, servers - 1u, INSTANT_NS);
-        hp_pick(&core, 0, INSTANT_NS, &grant);
-        return grant.until_ns;
+        return hp_pick(&core, 0, INSTANT_NS)->until_ns;
     case 's' | 'w' << 8:
         require(hp_set_policy(&core, is_other ? &plain : &other, INSTANT_NS));
         return hp_kicks(&core, INSTANT_NS);

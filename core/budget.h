@@ -18,31 +18,33 @@
     HP_CASE(BUDGET_##NAME)                                                                         \
     hp_##catch_up##_catch_up(core, vcpu, now_ns);                                                  \
     break;
-HP_ONCE HP_NOTHING hp_catch_up(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp_u64 now_ns) {
+HP_ONCE hp_u32 hp_catch_up(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp_u64 now_ns) {
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_CATCH_UP) }
-    HP_DONE();
+    return 0;
 }
 
 #define HP_CHARGE(name, NAME, catch_up, charge, ...)                                               \
     HP_CASE(BUDGET_##NAME)                                                                         \
     hp_##charge##_charge(core, vcpu, from_ns, to_ns);                                              \
     break;
-HP_RARE void hp_charge_rule(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+HP_ONCE hp_u32 hp_charge_rule(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp_u64 from_ns,
+                              hp_u64 to_ns) {
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_CHARGE) }
+    return 0;
 }
 
 /* A charge where refills or new parameters may come in between. */
-HP_RARE_ONCE HP_NOTHING hp_charge_events(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu,
-                                         hp_u64 from_ns, hp_u64 to_ns) {
+HP_ONCE hp_u32 hp_charge_events(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp_u64 from_ns,
+                                hp_u64 to_ns) {
     const hp_u64 change_ns = hp_server_of(core, vcpu)->change_at_ns;
 
-    if (change_ns < to_ns && change_ns > from_ns) {
+    if (change_ns < to_ns && change_ns >= from_ns) {
         hp_charge_rule(core, vcpu, from_ns, change_ns);
         hp_catch_up(core, vcpu, change_ns);
         from_ns = change_ns;
     }
     hp_charge_rule(core, vcpu, HP_FORGET(from_ns), HP_FORGET(to_ns));
-    HP_DONE();
+    return 0;
 }
 
 /* Whether nothing comes in between that splits a charge up to 'to': no refill, and so no change;
@@ -88,7 +90,6 @@ HP_FN void hp_start_server(struct hp_core *core, hp_u32 vcpu, hp_i64 left_ns, hp
     server->remaining_ns = left_ns;
     server->deadline_ns = refill_ns;
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_START) }
-    core->overdue = 1;
 }
 
 /* When nothing is owed any more of what was used so far, if that is to come. */
@@ -104,7 +105,8 @@ HP_FN hp_u64 hp_settled_at(struct hp_core *core, hp_u32 vcpu) {
 HP_FN hp_u64 hp_period_end(struct hp_core *core, hp_u32 vcpu) {
     const hp_u64 end_ns = hp_settled_at(core, vcpu);
 
-    return end_ns > core->now_ns ? end_ns : core->now_ns + hp_server_of(core, vcpu)->period_ns;
+    return end_ns > core->now_ns ? end_ns
+                                 : core->now_ns + hp_server_of(core, vcpu)->params.period_ns;
 }
 
 /* When parameters given now take effect: at the next refill, which gives everything back. */

@@ -8,14 +8,13 @@
  */
 #pragma once
 
-#include "grant.h"
+#include "alone.h"
 #include "law.h"
 
 enum hp_law {
     HP_LAW_HOLDS,
     HP_LAW_ACCOUNT,  /* nobody has more than its budget, nor owes more than a late pick explains */
     HP_LAW_LEVEL,    /* who is on an extra level has none of its own left, and may be there */
-    HP_LAW_SET,      /* the set of those with work says what the servers say */
     HP_LAW_QUEUE,    /* the queues say what the servers say, and who is first */
     HP_LAW_REFILLS,  /* sporadic refills are in order and add up to the budget */
     HP_LAW_ALARM,    /* nobody's refill is overlooked */
@@ -33,34 +32,19 @@ HP_FN hp_u32 hp_account_holds(struct hp_core *core, hp_u32 vcpu) {
     if (!hp_keeps_law(core, server, core->now_ns))
         return 0;
     if (server->remaining_ns > 0 && hp_has(core, HP_TIMED) && server->deadline_ns <= core->now_ns
-        && hp_needs_refill_timer(core, vcpu))
+        && hp_needs_refill_timer(core, server))
         return 0;
     return server->remaining_ns >= 0 || (hp_u64)-server->remaining_ns <= server->late_ns;
 }
 
-/* Whether the vcpu is not before the first of its group, or of all, unless that is in doubt. */
-HP_FN hp_u32 hp_queue_holds(const struct hp_queue *queue, hp_u32 vcpu) {
-    const hp_u32 group = HP_INDEX(vcpu / HP_GROUP, HP_GROUPS);
-    const hp_u64 key = hp_key_of(queue, vcpu);
-
-    if (key < queue->low[group])
-        return 0;
-    if (queue->known && (key < queue->lowest || hp_key_of(queue, queue->best) != queue->lowest))
-        return 0;
-    return queue->doubted >> (group % 64u) & 1u
-           || hp_key_of(queue, queue->first[group]) == queue->low[group];
-}
-
+/* The queues say what the servers say, and who is first. */
 HP_FN hp_u32 hp_queues_hold(struct hp_core *core, hp_u32 vcpu) {
-    const hp_u32 is_effort = hp_server_of(core, vcpu)->flags & HP_BEST_EFFORT;
+    const struct hp_server *server = hp_server_of(core, vcpu);
+    const hp_u32 is_effort = hp_is_effort(server);
 
-    if (hp_key_of(&core->ready, vcpu) != (is_effort ? HP_NEVER : hp_ready_key(core, vcpu)))
-        return 0;
-    if ((hp_key_of(&core->effort, vcpu) != HP_NEVER)
-        != (is_effort && hp_server_of(core, vcpu)->runnable))
-        return 0;
-    return hp_queue_holds(&core->ready, vcpu) && hp_queue_holds(&core->due, vcpu)
-           && hp_queue_holds(&core->effort, vcpu);
+    return hp_key_of(&core->ready, vcpu) == (is_effort ? HP_NEVER : hp_ready_key(core, server))
+           && hp_key_of(&core->due, vcpu) == (is_effort ? HP_NEVER : hp_due_key(core, server))
+           && hp_queue_holds(&core->ready, vcpu) && hp_queue_holds(&core->due, vcpu);
 }
 
 /* What a server has beside its account keeps the law of the rule. */
@@ -84,11 +68,9 @@ HP_FN hp_u64 hp_next_refill(struct hp_core *core, hp_u32 vcpu) {
 HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
-    if ((*hp_word_of(core, vcpu) >> (vcpu % 64u) & 1u) != server->runnable)
-        return HP_LAW_SET;
     if (!hp_queues_hold(core, vcpu))
         return HP_LAW_QUEUE;
-    if (server->flags & HP_BEST_EFFORT)
+    if (hp_is_effort(server))
         return server->remaining_ns == 0 ? HP_LAW_HOLDS : HP_LAW_ACCOUNT;
     if (!hp_account_holds(core, vcpu))
         return HP_LAW_ACCOUNT;
@@ -96,7 +78,8 @@ HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
         return HP_LAW_LEVEL;
     if (!hp_rule_holds(core, vcpu))
         return HP_LAW_REFILLS;
-    if (hp_needs_refill_timer(core, vcpu) && hp_alarm_of(core, vcpu) > hp_next_refill(core, vcpu))
+    if (hp_needs_refill_timer(core, server)
+        && hp_key_of(&core->due, vcpu) > hp_next_refill(core, vcpu))
         return HP_LAW_ALARM;
     return HP_LAW_HOLDS;
 }
@@ -104,11 +87,11 @@ HP_FN hp_u32 hp_check_server(struct hp_core *core, hp_u32 vcpu) {
 /* Whether the payers of a grant are those that the policy names for who runs. */
 #define HP_PAYS(name, NAME, use, pays, traits)                                                     \
     HP_CASE(SLACK_##NAME)                                                                          \
-    return hp_##pays##_pays(slot);
-HP_FN hp_u32 hp_payer_holds(struct hp_core *core, const struct hp_pcpu *slot) {
-    const struct hp_grant *grant = &slot->grant;
+    return hp_##pays##_pays(pcpu);
+HP_FN hp_u32 hp_payer_holds(struct hp_core *core, const struct hp_pcpu *pcpu) {
+    const struct hp_grant *grant = &pcpu->grant;
 
-    if (grant->run == HP_NONE || hp_server_of(core, grant->run)->flags & HP_BEST_EFFORT)
+    if (grant->run == HP_NONE || hp_is_effort(hp_server_of(core, grant->run)))
         return grant->also == HP_NONE;
     switch ((enum hp_slack)core->policy.slack) { HP_SLACKS(HP_PAYS) }
     return 0;
@@ -118,9 +101,7 @@ HP_FN hp_u32 hp_payer_holds(struct hp_core *core, const struct hp_pcpu *slot) {
 HP_FN hp_u32 hp_runs_alone(struct hp_core *core, hp_u32 pcpu) {
     const hp_u32 run = hp_pcpu_of(core, pcpu)->grant.run;
 
-    HP_FOR (other, HP_PCPUS) {
-        if (other >= hp_pcpus(core))
-            break;
+    HP_FOR (other, hp_pcpus(core)) {
         if (run != HP_NONE && other != pcpu && hp_pcpu_of(core, other)->grant.run == run)
             return 0;
     }
@@ -145,28 +126,26 @@ HP_FN hp_u32 hp_check_pcpus(struct hp_core *core) {
     hp_u32 spares = 0;
     hp_u32 thefts = 0;
 
-    HP_FOR (pcpu, HP_PCPUS) {
-        const struct hp_pcpu *slot = hp_pcpu_of(core, pcpu);
+    HP_FOR (number, hp_pcpus(core)) {
+        const struct hp_pcpu *pcpu = hp_pcpu_of(core, number);
 
-        if (pcpu >= hp_pcpus(core))
-            break;
-        if (!hp_runs_alone(core, pcpu))
+        if (!hp_runs_alone(core, number))
             return HP_LAW_ONE_PCPU;
-        if (hp_is_stolen(core, pcpu)) {
-            if ((slot->grant.run & slot->grant.pay & slot->grant.also) != HP_NONE)
+        if (hp_is_stolen(core, number)) {
+            if ((pcpu->grant.run & pcpu->grant.pay & pcpu->grant.also) != HP_NONE)
                 return HP_LAW_STOLEN;
             thefts++;
             continue;
         }
-        if (!hp_charge_is_due(core, slot->grant.pay, slot->grant.start_ns)
-            || !hp_charge_is_due(core, slot->grant.also, slot->grant.start_ns))
+        if (!hp_charge_is_due(core, pcpu->grant.pay, pcpu->charged_ns)
+            || !hp_charge_is_due(core, pcpu->grant.also, pcpu->charged_ns))
             return HP_LAW_ALARM;
         /* A grant that a removal or a swap has made wrong waits for its pick. */
-        if (!hp_grant_wrong(core, pcpu) && !hp_payer_holds(core, slot))
+        if (!hp_grant_wrong(core, number) && !hp_payer_holds(core, pcpu))
             return HP_LAW_PAYER;
-        if (!hp_grant_wrong(core, pcpu) && !hp_runs_where_allowed(core, pcpu))
+        if (!hp_grant_wrong(core, number) && !hp_runs_where_allowed(core, number))
             return HP_LAW_AFFINITY;
-        spares += !hp_grant_wrong(core, pcpu) && hp_is_spare(slot->grant.pay);
+        spares += !hp_grant_wrong(core, number) && hp_is_spare(pcpu->grant.pay);
     }
     if (thefts != core->thefts)
         return HP_LAW_STOLEN;
@@ -206,8 +185,9 @@ HP_FN hp_u32 hp_laws(struct hp_core *core) {
     return hp_check_pcpus(core);
 }
 
-HP_COLD hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
-    hp_settle(core, now_ns);
-    hp_plan(core);
+/* Returns the first law that is found broken, or HP_LAW_HOLDS. */
+HP_RARE hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
+    hp_settle_now(core, now_ns);
+    hp_ensure_plans(core);
     return hp_laws(core);
 }

@@ -19,7 +19,7 @@ HP_FN hp_u32 hp_parameters_hold(hp_u64 period_ns, hp_u64 budget_ns) {
 /* New parameters, if there are any, are legal, and come at a time that is one. */
 HP_FN hp_u32 hp_change_holds(const struct hp_server *server) {
     return server->change_at_ns == HP_NEVER
-           || (hp_parameters_hold(server->new_period_ns, server->new_budget_ns)
+           || (hp_parameters_hold(server->wanted.period_ns, server->wanted.budget_ns)
                && server->change_at_ns < 2u * HP_TIME_MAX);
 }
 
@@ -28,7 +28,7 @@ HP_FN hp_u32 hp_level_holds(const struct hp_core *core, const struct hp_server *
     if (server->level == 0)
         return server->extra_ns == 0;
     return hp_may_drop(core, server) && server->remaining_ns == 0 && server->extra_ns > 0
-           && server->extra_ns <= (hp_i64)server->budget_ns;
+           && server->extra_ns <= (hp_i64)server->params.budget_ns;
 }
 
 /*
@@ -37,12 +37,13 @@ HP_FN hp_u32 hp_level_holds(const struct hp_core *core, const struct hp_server *
  */
 HP_FN hp_u32 hp_keeps_law(const struct hp_core *core, const struct hp_server *server,
                           hp_u64 at_ns) {
-    if (!hp_parameters_hold(server->period_ns, server->budget_ns) || !hp_change_holds(server))
+    if (!hp_parameters_hold(server->params.period_ns, server->params.budget_ns)
+        || !hp_change_holds(server))
         return 0;
     if (server->remaining_ns > hp_most_held(core, server) || server->remaining_ns < -(hp_i64)at_ns)
         return 0;
     if (hp_has(core, HP_TIMED) && server->remaining_ns > 0
-        && server->deadline_ns < server->period_ns)
+        && server->deadline_ns < server->params.period_ns)
         return 0;
     return server->deadline_ns < 2u * HP_TIME_MAX;
 }

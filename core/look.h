@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "queue.h"
+#include "order.h"
 
 /* The latest time that the core was told. */
 HP_FN hp_u64 hp_now_ns(const struct hp_core *core) {
@@ -25,13 +25,9 @@ HP_FN const struct hp_grant *hp_only_granted(const struct hp_core *core) {
 /* When somebody must look after a refill next, as the last pick found it: it holds until the core
  * is told of anything. */
 HP_FN hp_u64 hp_found_alarm(const struct hp_core *core) {
-    hp_u64 alarm_ns = core->due.lowest;
+    const hp_u64 due_ns = core->due.lowest;
 
-    if (hp_ready_is_due(core))
-        alarm_ns = hp_least(alarm_ns, core->ready.lowest);
-    if (hp_has(core, HP_HAS_SPARE))
-        alarm_ns = hp_least(alarm_ns, core->spare.deadline_ns);
-    return alarm_ns;
+    return hp_has(core, HP_HAS_SPARE) ? hp_least(due_ns, core->spare.deadline_ns) : due_ns;
 }
 
 /* Who runs on this pcpu: a vcpu, or HP_NONE. */
@@ -51,19 +47,20 @@ HP_FN hp_u32 hp_held(const struct hp_core *core, hp_u32 vcpu) {
 
 /* The pcpus that this vcpu is bound to, as a mask; 0: to none. */
 HP_FN hp_u64 hp_bound_to(const struct hp_core *core, hp_u32 vcpu) {
-    return core->affinity[HP_INDEX(vcpu, HP_VCPUS)];
+    return core->bound_to[HP_INDEX(vcpu, HP_VCPUS)];
 }
 
 /* The server's budget and period, as they are until its next refill. */
 HP_FN hp_u64 hp_budget_ns(const struct hp_core *core, hp_u32 vcpu) {
-    return core->server[HP_INDEX(vcpu, HP_VCPUS)].budget_ns;
+    return core->server[HP_INDEX(vcpu, HP_VCPUS)].params.budget_ns;
 }
 
 HP_FN hp_u64 hp_period_ns(const struct hp_core *core, hp_u32 vcpu) {
-    return core->server[HP_INDEX(vcpu, HP_VCPUS)].period_ns;
+    return core->server[HP_INDEX(vcpu, HP_VCPUS)].params.period_ns;
 }
 
-/* What remains of this server's budget; below zero: its debt. */
+/* What remained of this server's budget when it was last charged, as by a pick of the pcpu that it
+ * pays for; below zero: its debt. */
 HP_FN hp_i64 hp_remaining_ns(const struct hp_core *core, hp_u32 vcpu) {
     return core->server[HP_INDEX(vcpu, HP_VCPUS)].remaining_ns;
 }

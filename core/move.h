@@ -11,36 +11,28 @@
 
 #include "swap.h"
 
-/* What a vcpu takes along. Best effort has neither the budget nor the new parameters. */
+/* What a vcpu takes along. Best effort has neither the budget nor the wanted parameters. */
 struct hp_moving {
     struct hp_params params;
-    struct hp_params wanted; /* new parameters that wait for their time, if there are such */
-    hp_u32 waits;
+    struct hp_params wanted; /* if any are */
+    hp_u32 waits;            /* whether any are */
     hp_u32 runnable;
     hp_i64 left_ns;
     hp_u64 refill_ns;
 };
 
-HP_COLD hp_u32 hp_leave(struct hp_core *core, hp_u32 vcpu, struct hp_moving *moving,
+HP_RARE hp_u32 hp_leave(struct hp_core *core, hp_u32 vcpu, struct hp_moving *moving,
                         hp_u64 now_ns) {
     const struct hp_server *server;
 
     if (!hp_present(core, vcpu))
         return HP_ERROR_VCPU;
     server = hp_server_of(core, vcpu);
-    hp_settle(core, now_ns);
+    hp_settle_now(core, now_ns);
     if (hp_is_served(core, vcpu))
         hp_swap_out(core, vcpu);
-    moving->params.period_ns = server->period_ns;
-    moving->params.budget_ns = server->budget_ns;
-    moving->params.priority = server->flags & HP_BEST_EFFORT ? 0 : server->priority;
-    moving->params.flags = server->flags;
-    moving->params.weight = server->weight;
-    moving->wanted.period_ns = server->new_period_ns;
-    moving->wanted.budget_ns = server->new_budget_ns;
-    moving->wanted.priority = server->new_priority;
-    moving->wanted.flags = server->new_flags;
-    moving->wanted.weight = 0;
+    hp_copy_params(&moving->params, &server->params);
+    hp_copy_params(&moving->wanted, &server->wanted);
     moving->waits = server->change_at_ns != HP_NEVER;
     moving->runnable = server->runnable;
     moving->left_ns = server->level == 0 ? server->remaining_ns : 0;
@@ -48,7 +40,7 @@ HP_COLD hp_u32 hp_leave(struct hp_core *core, hp_u32 vcpu, struct hp_moving *mov
     return hp_remove(core, vcpu, now_ns);
 }
 
-HP_COLD hp_u32 hp_join(struct hp_core *core, hp_u32 vcpu, const struct hp_moving *moving,
+HP_RARE hp_u32 hp_join(struct hp_core *core, hp_u32 vcpu, const struct hp_moving *moving,
                        hp_u64 now_ns) {
     const hp_u32 error = hp_add(core, vcpu, &moving->params, now_ns);
     struct hp_server *server;
@@ -56,23 +48,15 @@ HP_COLD hp_u32 hp_join(struct hp_core *core, hp_u32 vcpu, const struct hp_moving
     if (error)
         return error;
     server = hp_server_of(core, vcpu);
-    if (moving->runnable)
-        hp_set_runnable(core, vcpu);
-    if (!hp_is_served(core, vcpu)) {
-        hp_requeue_effort(core, vcpu);
+    server->runnable = moving->runnable;
+    if (!hp_is_served(core, vcpu))
         return HP_OK;
-    }
-    server->new_period_ns = moving->wanted.period_ns;
-    server->new_budget_ns = moving->wanted.budget_ns;
-    server->new_priority = moving->wanted.priority;
-    server->new_flags = moving->wanted.flags;
+    hp_copy_params(&server->wanted, &moving->wanted);
     server->change_at_ns = moving->waits ? core->now_ns : HP_NEVER;
     server->remaining_ns = moving->left_ns;
     /* What it owes was explained where it came from. */
     server->late_ns = moving->left_ns < 0 ? (hp_u64)-moving->left_ns : 0;
     server->deadline_ns = moving->refill_ns;
     hp_swap_in(core, vcpu);
-    hp_queue_renew(core, &core->ready);
-    hp_queue_renew(core, &core->due);
     return HP_OK;
 }

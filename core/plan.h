@@ -6,54 +6,55 @@
  */
 #pragma once
 
-#include "effort.h"
+#include "slack/effort.h"
 #include "slack/lend.h"
 #include "slack/none.h"
 #include "slack/reclaim.h"
 #include "slack/spare.h"
 #include "slack/weights.h"
 
-/* The server that is first on the only pcpu. */
-HP_FN hp_u32 hp_plan_alone(struct hp_core *core, hp_u32 role) {
-    if (hp_stolen(core))
-        return HP_NONE;
-    if (core->quantum_ns > 0)
-        return hp_choose(core, 1, 1, role) > 0 ? core->chosen[0] : HP_NONE;
-    return hp_ready_first(core, hp_only_pcpu(core)->last[HP_INDEX(role, HP_ROLES)]);
+/* Gives the only pcpu to the server that is first, where there are no turns. */
+HP_FN void hp_plan_only(struct hp_core *core) {
+    struct hp_pcpu *only = hp_pcpu_of(core, 0);
+
+    only->plan.holder = hp_ready_first(core, only->last[hp_holder_role(core)]);
+    core->weakest = only->plan.holder;
 }
 
-/* Gives the pcpus to the servers that are first; returns the pcpus that nobody holds. */
+/*
+ * Gives the pcpus to the servers that are first; returns the pcpus that nobody holds. An arrival
+ * that comes behind the last of them changes nothing (hp_arrival_matters).
+ */
 HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
+    const hp_u64 free = hp_pcpu_mask(core);
+    const hp_u32 limit = hp_pcpus(core) - (HP_STEALS ? core->thefts : 0);
     const hp_u32 role = hp_holder_role(core);
     hp_u32 count;
 
-    if (hp_pcpus(core) == 1) {
-        hp_only_pcpu(core)->plan_holder = hp_plan_alone(core, role);
-        return hp_only_pcpu(core)->plan_holder == HP_NONE ? hp_pcpu_mask(core) : 0;
+    core->weakest = HP_NONE;
+    if (hp_pcpus(core) == 1 && limit == 1u && core->quantum_ns == 0) {
+        hp_plan_only(core);
+        return core->weakest == HP_NONE ? free : 0;
     }
-    count =
-        hp_choose(core, hp_pcpus(core) - (HP_STEALS ? core->thefts : 0), hp_pcpu_mask(core), role);
-    return hp_place(core, count, hp_pcpu_mask(core), role);
+    count = hp_choose(core, limit, free, role);
+    if (count > 0 && count == limit)
+        core->weakest = core->chosen[HP_INDEX(limit - 1u, HP_VCPUS)];
+    return hp_place(core, count, free, role);
 }
 
-/* What becomes of the time of one pcpu. */
+/* Who holds the pcpu has its time; the slack rule says who uses what it leaves. */
 #define HP_USE(name, NAME, use, ...)                                                               \
     HP_CASE(SLACK_##NAME)                                                                          \
-    hp_##use##_use(core, slot);                                                                    \
+    hp_##use##_use(core, plan);                                                                    \
     break;
-HP_FN void hp_plan_pcpu(struct hp_core *core, struct hp_pcpu *slot) {
-    slot->plan_effort = HP_NONE;
-    hp_owner_use(core, slot);
-    switch ((enum hp_slack)core->policy.slack) { HP_SLACKS(HP_USE) }
-}
+HP_FN void hp_plan_pcpu(struct hp_core *core, struct hp_plan *plan) {
+    const hp_u32 holder = plan->holder;
 
-/* Whether the plan still stands: with the clock alone only a turn or a share can end. */
-HP_FN hp_u32 hp_plan_stands(const struct hp_core *core) {
-    if (!core->planned)
-        return 0;
-    if (core->plain || core->planned_ns == core->now_ns)
-        return 1;
-    return core->quantum_ns == 0 && !core->effort_waits && !hp_has(core, HP_HAS_SHARES);
+    plan->pay = holder;
+    plan->run = holder != HP_NONE && hp_server_of(core, holder)->runnable ? holder : HP_NONE;
+    plan->also = HP_NONE;
+    plan->effort = HP_NONE;
+    switch ((enum hp_slack)core->policy.slack) { HP_SLACKS(HP_USE) }
 }
 
 /*
@@ -69,88 +70,71 @@ HP_FN hp_u32 hp_keeps_turn(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
 }
 
 HP_RARE void hp_plan_turns(struct hp_core *core) {
-    HP_FOR (pcpu, HP_PCPUS) {
-        struct hp_pcpu *slot = hp_pcpu_of(core, pcpu);
+    HP_FOR (pcpu, hp_pcpus(core)) {
+        struct hp_plan *plan = &hp_pcpu_of(core, pcpu)->plan;
 
-        if (pcpu >= hp_pcpus(core))
-            break;
-        slot->plan_keeps[HP_PAYER] = hp_keeps_turn(core, slot->plan_pay, HP_PAYER);
-        slot->plan_keeps[HP_RUNNER] = hp_keeps_turn(core, slot->plan_run, HP_RUNNER);
-        slot->plan_keeps[HP_EFFORT] = hp_keeps_turn(core, slot->plan_effort, HP_EFFORT);
+        plan->keeps[HP_PAYER] = hp_keeps_turn(core, plan->pay, HP_PAYER);
+        plan->keeps[HP_RUNNER] = hp_keeps_turn(core, plan->run, HP_RUNNER);
+        plan->keeps[HP_EFFORT] = hp_keeps_turn(core, plan->effort, HP_EFFORT);
     }
 }
 
-/*
- * Whether a plan that stands could be another one now that this vcpu has work. On one pcpu that
- * can be told from who holds it and who runs; elsewhere, and among turns, a new plan is made.
- */
-HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
-    const struct hp_server *server = hp_server_of(core, vcpu);
-    const struct hp_pcpu *slot = hp_only_pcpu(core);
-    hp_u64 holders;
-    hp_u64 key;
-
-    if (hp_pcpus(core) > 1 || core->quantum_ns > 0 || slot->plan_run == HP_NONE
-        || hp_is_spare(slot->plan_pay))
-        return 1;
-    if (server->flags & HP_BEST_EFFORT)
-        return 0;
-    /* Who pays does not depend on work; who runs does, if the payer left its time to others. */
-    if (hp_has(core, HP_PAYS_IDLE))
-        return slot->plan_run != slot->plan_holder;
-    key = hp_key_of(&core->ready, vcpu);
-    holders = hp_key_of(&core->ready, slot->plan_holder);
-    if (key != holders)
-        return key < holders;
-    return hp_break_tie(core, vcpu, slot->plan_holder, HP_RUNNER);
-}
-
-HP_RARE void hp_plan_all(struct hp_core *core) {
-    const hp_u64 free = hp_plan_holders(core);
-
-    HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= hp_pcpus(core))
-            break;
-        hp_pcpu_of(core, pcpu)->plan_new = 1;
-        hp_plan_pcpu(core, hp_pcpu_of(core, pcpu));
-    }
+/* What is planned for all pcpus together, and depends on others, or on the clock. */
+HP_RARE void hp_plan_rest(struct hp_core *core, hp_u64 free) {
+    if (core->quantum_ns == 0 && core->efforts == 0 && !hp_has(core, HP_HAS_SPARE | HP_HAS_SHARES))
+        return;
+    core->suspects = hp_all_pcpus(core);
     if (hp_has(core, HP_HAS_SPARE))
         hp_spare_use(core, free);
     if (hp_has(core, HP_HAS_SHARES))
-        hp_weights_use(core, hp_only_pcpu(core));
+        hp_weights_use(core);
     else if (core->efforts > 0)
-        hp_plan_effort(core);
+        hp_effort_use(core);
     if (core->quantum_ns > 0 || core->efforts > 0)
         hp_plan_turns(core);
 }
 
-/* The plan is made, and stands until something changes. */
-HP_FN void hp_plan_made(struct hp_core *core) {
+/* Makes the plan, which stands until something changes. */
+HP_ONCE hp_u32 hp_make_plan(struct hp_core *core HP_NOT_NULL) {
+    const hp_u64 free = hp_plan_holders(core);
+
+    HP_FOR (pcpu, hp_pcpus(core)) {
+        struct hp_plan *plan = &hp_pcpu_of(core, pcpu)->plan;
+        const hp_u32 run = plan->run, pay = plan->pay, also = plan->also;
+
+        hp_plan_pcpu(core, plan);
+        if ((plan->run ^ run) | (plan->pay ^ pay) | (plan->also ^ also))
+            core->suspects |= hp_bit_of(pcpu);
+    }
+    if (!core->alone)
+        hp_plan_rest(core, free);
     core->planned = 1;
     core->planned_ns = core->now_ns;
+    return 0;
 }
 
-/* The same where there is one pcpu and neither turns, best effort, a spare nor shares. */
-HP_SHARED void hp_plan_plain(struct hp_core *core) {
-    struct hp_pcpu *slot = hp_only_pcpu(core);
-
-    slot->plan_holder = hp_ready_first(core, slot->last[hp_holder_role(core)]);
-    slot->plan_new = 1;
-    hp_plan_pcpu(core, slot);
-    hp_plan_made(core);
-}
-
-HP_ONCE HP_NOTHING hp_make_plan(struct hp_core *core HP_NOT_NULL) {
-    if (core->plain) {
-        hp_plan_plain(core);
-    } else {
-        hp_plan_all(core);
-        hp_plan_made(core);
-    }
-    HP_DONE();
-}
-
-HP_FN void hp_plan(struct hp_core *core) {
-    if (!hp_plan_stands(core))
+/* Sees that there is a plan. With the clock alone only a turn or a share can end. */
+HP_FN void hp_ensure_plan(struct hp_core *core) {
+    if (!core->planned
+        || (!core->alone && core->planned_ns != core->now_ns
+            && (core->quantum_ns > 0 || core->effort_waits || hp_has(core, HP_HAS_SHARES))))
         hp_make_plan(core);
+}
+
+/*
+ * Whether a plan that stands could be another one now that this vcpu has work: not if all pcpus run
+ * somebody who comes before it.
+ */
+HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
+    const hp_u32 weakest = core->weakest;
+    const struct hp_plan *only = &hp_pcpu_of(core, 0)->plan;
+
+    if (weakest == HP_NONE || core->quantum_ns > 0 || core->bound > 0)
+        return 1;
+    /* Who pays does not depend on work; who runs does, where a payer has none. */
+    if (hp_has(core, HP_PAYS_IDLE))
+        return hp_pcpus(core) > 1 || only->run != only->holder;
+    if (hp_is_effort(hp_server_of(core, vcpu)))
+        return 0;
+    return hp_precedes(core, vcpu, hp_key_of(&core->ready, vcpu), weakest, HP_RUNNER);
 }

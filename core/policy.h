@@ -37,7 +37,7 @@ HP_FN hp_u32 hp_budgets_held(hp_u32 budget) {
 
 /* The most that this server can hold under the rule in force. */
 HP_FN hp_i64 hp_most_held(const struct hp_core *core, const struct hp_server *server) {
-    return (hp_i64)(server->budget_ns * hp_budgets_held(core->policy.budget));
+    return (hp_i64)(server->params.budget_ns * hp_budgets_held(core->policy.budget));
 }
 
 /* What a budget rule's row says in one number: its traits, and with which rules it goes; 0 of one
@@ -69,8 +69,8 @@ HP_FN hp_u32 hp_slack_traits(hp_u32 slack) {
     return 0;
 }
 
-/* The lock domain obeys these rules from now on. */
-HP_COLD void hp_set_rules(struct hp_core *core, const struct hp_policy *policy) {
+/* The rules in force from now on. */
+HP_RARE void hp_set_rules(struct hp_core *core, const struct hp_policy *policy) {
     core->policy.budget = policy->budget;
     core->policy.order = policy->order;
     core->policy.slack = policy->slack;
@@ -83,7 +83,7 @@ HP_COLD void hp_set_rules(struct hp_core *core, const struct hp_policy *policy) 
 #define HP_SLACK_BIT(name, NAME, ...) | HP_OFFERS(SLACK_##NAME) << HP_SLACK_##NAME
 
 /* Whether the rules are offered and go together, on so many pcpus. */
-HP_COLD hp_u32 hp_policy_legal(const struct hp_policy *policy, hp_u32 pcpus) {
+HP_RARE hp_u32 hp_policy_legal(const struct hp_policy *policy, hp_u32 pcpus) {
     const hp_u64 row = hp_budget_row(policy->budget);
     const hp_u32 orders = row >> 16 & 0xffffu;
     const hp_u32 slacks = pcpus == 1 ? row >> 32 & 0xffffu : (hp_u32)(row >> 48);
@@ -95,7 +95,7 @@ HP_COLD hp_u32 hp_policy_legal(const struct hp_policy *policy, hp_u32 pcpus) {
 }
 
 /* The first of the policies that are offered on so many pcpus; returns whether there is one. */
-HP_COLD hp_u32 hp_first_policy(struct hp_policy *policy, hp_u32 pcpus) {
+HP_RARE hp_u32 hp_first_policy(struct hp_policy *policy, hp_u32 pcpus) {
     HP_FOR (number, HP_BUDGET_RULES * HP_ORDER_RULES * HP_SLACK_RULES) {
         policy->budget = number % HP_BUDGET_RULES;
         policy->order = number / HP_BUDGET_RULES % HP_ORDER_RULES;

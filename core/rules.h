@@ -33,28 +33,29 @@
 #define HP_CARRIES 256u  /* a charge is not split at refills: an overrun is a debt that they pay */
 
 /* Traits of order and slack rules. */
-#define HP_BY_DEADLINE 16u /* a new deadline moves a server in the order */
-#define HP_HAS_SPARE 32u   /* there is a budget that nobody owns */
-#define HP_HAS_LEVELS 64u  /* who has used up its budget may go on at a lower level */
-#define HP_HAS_SHARES 128u /* time that nobody with budget asks for goes in shares */
+#define HP_BY_PRIORITY 16u  /* who has a priority is ordered by it ... */
+#define HP_BY_DEADLINE 512u /* ... and who has none by deadline */
+#define HP_HAS_SPARE 32u    /* there is a budget that nobody owns */
+#define HP_HAS_LEVELS 64u   /* who has used up its budget may go on at a lower level */
+#define HP_HAS_SHARES 128u  /* time that nobody with budget asks for goes in shares */
 
 /* Sets of rules that go with a rule. */
 #define HP_BIT(rule) (1u << (rule))
 #define HP_FP_OR_EDF (HP_BIT(HP_ORDER_FP) | HP_BIT(HP_ORDER_EDF))
 #define HP_ANY_ORDER (HP_FP_OR_EDF | HP_BIT(HP_ORDER_FP_EDF))
 /* Without a slack rule. */
-#define HP_ALONE HP_BIT(HP_SLACK_NONE)
+#define HP_NO_SLACK HP_BIT(HP_SLACK_NONE)
 /* Lending and reclaiming speak of idle budget, which only a server has that pays for idle time. */
-#define HP_OF_IDLE (HP_ALONE | HP_BIT(HP_SLACK_LEND) | HP_BIT(HP_SLACK_RECLAIM))
+#define HP_OF_IDLE (HP_NO_SLACK | HP_BIT(HP_SLACK_LEND) | HP_BIT(HP_SLACK_RECLAIM))
 /* Spare and extra time speak of depleted servers, whose own time is not charged to anybody. */
-#define HP_OF_DEMAND (HP_ALONE | HP_BIT(HP_SLACK_SPARE) | HP_BIT(HP_SLACK_EXTRA))
+#define HP_OF_DEMAND (HP_NO_SLACK | HP_BIT(HP_SLACK_SPARE) | HP_BIT(HP_SLACK_EXTRA))
 /* Weights speak of slices. */
-#define HP_OF_SLICES (HP_ALONE | HP_BIT(HP_SLACK_EXTRA) | HP_BIT(HP_SLACK_WEIGHTS))
+#define HP_OF_SLICES (HP_NO_SLACK | HP_BIT(HP_SLACK_EXTRA) | HP_BIT(HP_SLACK_WEIGHTS))
 
 /* How is budget spent, and when does it come back? */
 #define HP_BUDGETS(ROW)                                                                            \
     ROW("periodic", PERIODIC, timed, timed, no, plain, HP_TIMED | HP_KEEPS | HP_PAYS_IDLE, 1,      \
-        HP_FP_OR_EDF, HP_OF_IDLE, HP_ALONE)                                                        \
+        HP_FP_OR_EDF, HP_OF_IDLE, HP_NO_SLACK)                                                     \
     ROW("deferrable", DEFERRABLE, timed, timed, no, plain, HP_TIMED | HP_KEEPS, 1, HP_FP_OR_EDF,   \
         HP_OF_DEMAND, HP_OF_DEMAND)                                                                \
     ROW("polling", POLLING, polling, timed, no, plain, HP_TIMED, 1, HP_FP_OR_EDF, HP_OF_DEMAND, 0) \
@@ -67,9 +68,9 @@
 
 /* Who is first among the eligible? ROW(name, NAME, traits). */
 #define HP_ORDERS(ROW)                                                                             \
-    ROW("fp", FP, 0)                                                                               \
+    ROW("fp", FP, HP_BY_PRIORITY)                                                                  \
     ROW("edf", EDF, HP_BY_DEADLINE)                                                                \
-    ROW("fp-edf", FP_EDF, HP_BY_DEADLINE) /* those with a priority by it; then by deadline */
+    ROW("fp-edf", FP_EDF, HP_BY_PRIORITY | HP_BY_DEADLINE)
 
 /*
  * What becomes of time whose owner does not need it? ROW(name, NAME, use: whose hp_*_use plans

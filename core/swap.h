@@ -9,37 +9,30 @@
  */
 #pragma once
 
-#include "policy.h"
 #include "vcpu.h"
 
 /* Every grant was made under what no longer holds: all pcpus pick again. */
 HP_FN void hp_expire_grants(struct hp_core *core) {
-    HP_FOR (pcpu, HP_PCPUS) {
-        if (pcpu >= hp_pcpus(core))
-            break;
+    HP_FOR (pcpu, hp_pcpus(core)) {
         hp_expire(hp_pcpu_of(core, pcpu), core->now_ns);
     }
-    core->planned = 0;
+    hp_replan_all(core);
 }
 
 /* Whether rules are about this vcpu: it is there, and has a server. */
 HP_FN hp_u32 hp_is_served(struct hp_core *core, hp_u32 vcpu) {
-    const struct hp_server *server = hp_server_of(core, vcpu);
-
-    return server->present && !(server->flags & HP_BEST_EFFORT);
+    return hp_server_of(core, vcpu)->present && !hp_is_effort(hp_server_of(core, vcpu));
 }
 
 /* The last word of the old rules on a server: its next refill is where its period ends. */
-HP_ONCE HP_NOTHING hp_swap_out(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
+HP_FN void hp_swap_out(struct hp_core *core, hp_u32 vcpu) {
     hp_catch_up(core, vcpu, core->now_ns);
     hp_server_of(core, vcpu)->deadline_ns = hp_period_end(core, vcpu);
-    HP_DONE();
 }
 
 /* Brings a server under the new rules, with no more than these let it have. */
-HP_ONCE HP_NOTHING hp_swap_in(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
+HP_ONCE hp_u32 hp_swap_in(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
-
     const hp_i64 most_ns = hp_most_held(core, server);
     const hp_i64 left_ns = server->remaining_ns < most_ns ? server->remaining_ns : most_ns;
 
@@ -48,65 +41,54 @@ HP_ONCE HP_NOTHING hp_swap_in(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
     server->idle_from_ns = core->now_ns; /* into polling: lost when this instant is over */
     if (server->change_at_ns != HP_NEVER)
         hp_schedule_change(core, vcpu);
-    server->funded = server->remaining_ns > 0;
-    hp_queue_set(&core->ready, vcpu, hp_ready_key(core, vcpu));
-    hp_queue_set(&core->due, vcpu, hp_due_ns(core, vcpu));
-    HP_DONE();
+    else
+        hp_requeue(core, vcpu);
+    return 0;
 }
 
-/*
- * Takes all servers out of the rules in force and brings them under others. What is due at this
- * instant is done as each leaves the old rules, and the queues are told of all of them at once: so
- * a swap takes one look at each.
- */
-HP_FN void hp_swap_all(struct hp_core *core, const struct hp_policy *policy) {
-    const hp_u32 numbers = (hp_u32)hp_least(core->numbers, HP_VCPUS);
-
-    core->swapping = 1;
-    HP_FOR (vcpu, numbers) {
-        hp_forget_shares(hp_server_of(core, vcpu));
-        if (hp_is_served(core, vcpu))
-            hp_swap_out(core, vcpu);
-    }
-    hp_set_rules(core, policy);
-    HP_FOR (vcpu, numbers) {
-        if (hp_is_served(core, vcpu))
-            hp_swap_in(core, vcpu);
-    }
-    core->swapping = 0;
-    hp_queue_renew(core, &core->ready);
-    hp_queue_renew(core, &core->due);
-}
-
-HP_COLD hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *policy, hp_u64 now_ns) {
+HP_RARE hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *policy, hp_u64 now_ns) {
     if (!hp_policy_legal(policy, hp_pcpus(core)))
         return HP_ERROR_POLICY;
     if (hp_slack_traits(policy->slack) & HP_HAS_SPARE && core->spare.period_ns == 0)
         return HP_ERROR_SPARE;
     if (HP_ONE_POLICY)
         return HP_OK;
-    hp_charge_all(core, now_ns);
+    hp_tell_time(core, now_ns);
+    hp_charge_all(core);
     if (HP_SOME_TRAITS & HP_HAS_SPARE && core->spare.period_ns > 0)
         hp_spare_catch_up(core);
-    hp_swap_all(core, policy);
-    core->share.vcpu = HP_NONE;
-    hp_see_plain(core);
-    core->effort_waits = 0;
+    /* What is due at this instant is done as each server leaves the old rules; the queues are told
+     * as it comes under the new ones. */
+    core->swapping = 1;
+    HP_FOR (vcpu, core->numbers) {
+        hp_forget_shares(hp_server_of(core, vcpu));
+        if (hp_is_served(core, vcpu))
+            hp_swap_out(core, vcpu);
+    }
+    core->swapping = 0;
+    hp_set_rules(core, policy);
     hp_expire_grants(core);
+    HP_FOR (vcpu, core->numbers) {
+        if (hp_is_served(core, vcpu))
+            hp_swap_in(core, vcpu);
+    }
+    core->share.vcpu = HP_NONE;
+    core->effort_waits = 0;
+    core->due_ns = 0; /* the spare's refill counts from now on, or does no more */
     return HP_OK;
 }
 
-HP_COLD hp_u32 hp_set_spare(struct hp_core *core, hp_u64 period_ns, hp_u64 budget_ns,
+HP_RARE hp_u32 hp_set_spare(struct hp_core *core, hp_u64 period_ns, hp_u64 budget_ns,
                             hp_u64 now_ns) {
     if (period_ns == 0 || period_ns > HP_TIME_MAX || budget_ns > period_ns
         || period_ns < HP_QUARTER * core->decision_ns)
         return HP_ERROR_SPARE;
-    hp_settle(core, now_ns);
+    hp_settle_now(core, now_ns);
     core->spare.period_ns = period_ns;
     core->spare.budget_ns = budget_ns;
     core->spare.remaining_ns = core->spare.remaining_ns < 0 ? core->spare.remaining_ns : 0;
     core->spare.deadline_ns = hp_first_refill(core, period_ns);
-    core->overdue = 1;
+    core->due_ns = 0;
     hp_expire_grants(core);
     return HP_OK;
 }

@@ -3,7 +3,8 @@
  * The words of the core: rules, parameters, grants, servers and the state of one lock domain.
  *
  * State is plain arrays of a fixed size. Nothing in it is a pointer: vcpus and pcpus are named
- * by small numbers, and HP_NONE says that there is none.
+ * by small numbers, and HP_NONE says that there is none. Behind a field stands who sets it, where
+ * that is not the file that the field belongs to.
  */
 #pragma once
 
@@ -107,67 +108,73 @@ enum hp_role {
 
 /* A vcpu and the server attached to it. */
 struct hp_server {
-    hp_u64 period_ns;
-    hp_u64 budget_ns;
-    hp_i64 remaining_ns; /* budget left now, at its own level; below zero: debt */
+    struct hp_params params; /* in force; hp_add, hp_apply_params */
+    struct hp_params wanted; /* by hp_update, in force from change_at_ns on */
+    hp_u64 change_at_ns;     /* or HP_NEVER: nothing is wanted */
+
+    /* The account: the budget rules (budget/). */
+    hp_i64 remaining_ns; /* budget left when last charged, at its own level; below zero: debt */
     hp_i64 extra_ns;     /* left of the budget at the extra level it is on */
     hp_u64 deadline_ns;  /* end of the current period; of a depleted server: its refill */
     hp_u64 late_ns;      /* how late the last pick was that charged it: bounds the debt */
-    hp_u64 idle_from_ns; /* when it lost its work */
-    hp_u64 change_at_ns; /* when the new parameters take effect, or HP_NEVER */
-    hp_u64 new_period_ns;
-    hp_u64 new_budget_ns;
-    hp_u32 new_priority;
-    hp_u32 new_flags;
+    hp_u64 idle_from_ns; /* when it lost its work; hp_depart */
+    hp_u32 level;        /* 0, or how many levels it has dropped into extra time */
+    hp_u32 never_ran;    /* slices: added under the policy in force, and never had work */
+    hp_u32 refill_head;  /* sporadic: the queue of refills, a ring */
+    hp_u32 refill_count;
+
+    hp_u32 present;  /* hp_add to hp_remove */
+    hp_u32 runnable; /* has work; hp_arrive to hp_depart */
+
+    /* Turns and places: order.h, placement.h, grant.h. */
+    hp_u32 last_pcpu;            /* where it last ran or paid */
+    hp_u32 held_on;              /* the pcpu that its context is not off yet, or HP_NONE */
     hp_u64 turn_ns[HP_ROLES];    /* when its last turn was given, by role, plus 1; 0: never */
     hp_u32 turn_place[HP_ROLES]; /* its place among those chosen at that instant */
     hp_u32 place;                /* its place in the choice being made */
-    hp_u32 priority;
-    hp_u32 flags;
-    hp_u32 present;
-    hp_u32 funded;   /* had budget when the queue was last told */
-    hp_u32 runnable; /* has work */
-    hp_u32 level;    /* 0, or how many levels it has dropped into extra time */
-    hp_u32 last_pcpu;
-    hp_u32 held_on;     /* the pcpu that its context is not off yet, or HP_NONE */
-    hp_u32 refill_head; /* sporadic: the queue of refills, a ring */
-    hp_u32 refill_count;
-    hp_u32 never_ran;      /* slices: added under the policy in force, and never had work */
-    hp_u32 weight;         /* weights: of a best-effort vcpu */
-    hp_u64 lost_slice_key; /* weights: of a claim to a share for a lost slice, the lowest first; 0:
-                              none */
-    hp_u64 weighted_usage; /* weights: what it has had by weight, the lowest first */
+
+    /* Shares of time that nobody with budget asks for: slack/weights.h. */
+    hp_u64 lost_slice_key; /* of a claim to a share for a lost slice, the lowest first; 0: none */
+    hp_u64 weighted_usage; /* what it has had by weight, the lowest first */
 } HP_ALIGNED(256);
 
-/* A queue of vcpus by key (queue.h). */
-struct hp_queue {
-    hp_u64 key[HP_GROUPS * HP_GROUP]; /* the lowest is first; HP_NEVER: not in the queue */
-    hp_u64 low[HP_GROUPS];            /* the lowest key of each group, or less if that is doubted */
-    hp_u64 lowest;                    /* the lowest of all, if that is known */
-    hp_u64 doubted;                   /* groups whose first may be another one, one bit each */
-    hp_u32 first[HP_GROUPS];          /* who is first in each group */
-    hp_u32 best;                      /* who is first of all, if that is known */
-    hp_u32 known;
+/* What one pcpu should be granted: plan.h. */
+struct hp_plan {
+    hp_u32 holder; /* the server that the pcpu is given to: it pays (periodic) or runs */
+    hp_u32 run;
+    hp_u32 pay;
+    hp_u32 also;
+    hp_u32 effort;          /* the best-effort vcpu that fills idle time, or whose share it is */
+    hp_u32 keeps[HP_ROLES]; /* whether the one planned in a role goes on with its turn */
 };
 
 /* A pcpu: what it was granted, what it should be granted, and whose turn it is. */
 struct hp_pcpu {
     struct hp_grant grant;
-    hp_u32 holder; /* the server that the pcpu was given to: it pays (periodic) or runs */
-    hp_u32 effort; /* the best-effort vcpu that runs here */
-    hp_u32 last[HP_ROLES];
+    hp_u64 charged_ns;       /* the payers have paid up to here */
     hp_u64 invalid_since_ns; /* since when the grant is known to be wrong, or HP_NEVER */
-    hp_u32 must_repick; /* the grant rests on what has changed: pick again whatever the plan says */
-    hp_u32 plan_holder;
-    hp_u32 plan_run;
-    hp_u32 plan_pay;
-    hp_u32 plan_also;
-    hp_u32 plan_effort;
-    hp_u32 plan_keeps[HP_ROLES]; /* whether the one planned in a role goes on with its turn */
-    hp_u32 plan_new;             /* the plan was made after the grant */
+    hp_u32 must_repick;      /* the grant rests on what has changed, whatever the plan says */
+    hp_u32 holder;           /* of the grant, as in its plan */
+    hp_u32 effort;           /* the best-effort vcpu that runs here */
+    hp_u32 last[HP_ROLES];   /* who was last in each role */
+    struct hp_plan plan;
 } HP_ALIGNED(128);
 
-/* The budget that nobody owns (ERTDS): refilled at multiples of its period. */
+/* A queue of vcpus by key: queue.h. */
+#define HP_BLOCK (HP_VCPUS > 512u ? 16u : 8u) /* so many keys are looked at in a row: 64 blocks */
+#define HP_KEYS (HP_VCPUS < HP_BLOCK ? HP_BLOCK : HP_VCPUS)
+#define HP_BLOCKS (HP_KEYS / HP_BLOCK)
+struct hp_queue {
+    hp_u64 key[HP_KEYS];      /* the lowest is first; HP_NEVER: not in the queue */
+    hp_u64 low[HP_BLOCKS];    /* the lowest key of each block; 0: not known */
+    hp_u32 of_low[HP_BLOCKS]; /* whose it is */
+    hp_u64 lowest;            /* the first one's key, if that is known */
+    hp_u32 first;
+    hp_u32 known;
+    hp_u32 blocks; /* that are in use */
+};
+
+/* The budget that nobody owns (ERTDS), refilled at multiples of its period: slack/spare.h. */
 struct hp_spare {
     hp_u64 period_ns;
     hp_u64 budget_ns;
@@ -176,7 +183,7 @@ struct hp_spare {
     hp_u64 late_ns;
 };
 
-/* A share of time that nobody with budget asks for (slack rule weights). */
+/* A share of time that nobody with budget asks for: slack/weights.h. */
 struct hp_share {
     hp_u64 until_ns;
     hp_u64 key;     /* of the lost slice that it was given for, or HP_NEVER: by weight */
@@ -186,42 +193,43 @@ struct hp_share {
 
 /* One lock domain. The host holds its lock around every call. */
 struct hp_core {
-    struct hp_policy policy;
-    hp_u32 traits; /* what the three rules are like (rules.h) */
+    struct hp_policy policy; /* hp_set_rules */
+    hp_u32 traits;           /* what the three rules are like (rules.h) */
     hp_u32 pcpus;
-    hp_u32 holds;
-    hp_u32 words;        /* words of the set of those with work that are in use */
-    hp_u32 numbers;      /* vcpu numbers that are in use are below this */
-    hp_u32 groups;       /* groups of the queues that are in use */
-    hp_u32 planned;      /* the plan of every pcpu is what it should be */
-    hp_u32 overdue;      /* something may be due by now that is not done */
-    hp_u32 efforts;      /* best-effort vcpus that are present */
-    hp_u32 plain;        /* one pcpu without turns, best effort or a spare: short ways will do */
-    hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
-    hp_u32 thefts;       /* pcpus that are stolen */
-    hp_u32 swapping;     /* the queues are told of all servers at once, at the end of a swap */
+    hp_u32 reports_saved; /* hp_config.holds */
+    hp_u32 numbers;       /* vcpu numbers that are in use are below this */
+    hp_u32 efforts;       /* best-effort vcpus that are present */
+    hp_u32 bound;         /* vcpus that are bound to pcpus */
+    hp_u32 thefts;        /* pcpus that are stolen */
+    hp_u32 swapping;      /* servers leave the rules in force: no queue is told (hp_set_policy) */
+    hp_u32 alone;         /* one pcpu, and nothing on it but servers that take no turns */
     hp_u64 quantum_ns;
     hp_u64 decision_ns;
-    hp_u64 now_ns;     /* the latest time that the core was told */
-    hp_u64 planned_ns; /* when the plan was made */
-    hp_u64 stolen;     /* pcpus that run nothing that was granted (hp_steal) */
+    hp_u64 stolen;             /* pcpus that run nothing that was granted, as a mask */
+    hp_u64 bound_to[HP_VCPUS]; /* the pcpus that a vcpu is bound to, as a mask; 0: to none */
+
+    hp_u64 now_ns; /* the latest time that the core was told */
+    hp_u64 due_ns; /* before this no grant ends, and no refill needs to be done (grant.h) */
+
+    /* The plan: plan.h. */
+    hp_u32 planned;      /* it stands; cleared by whatever may change it */
+    hp_u32 effort_waits; /* a best-effort vcpu has work and no pcpu */
+    hp_u32 weakest;      /* the last in order that has a pcpu, if no pcpu is left; or HP_NONE */
+    hp_u64 planned_ns;   /* when it was made */
+    hp_u64 suspects;     /* pcpus whose grant may be another one than planned, as a mask */
+
     struct hp_spare spare;
     struct hp_share share;
-    hp_u64 work[HP_WORDS];      /* vcpus with work, one bit each */
-    struct hp_queue ready;      /* servers that may be given a pcpu, by level and urgency */
-    struct hp_queue due;        /* by when somebody must look after their refill */
-    struct hp_queue effort;     /* best-effort vcpus with work, by turns */
-    hp_u32 chosen[HP_PCPUS];    /* scratch: those that get a pcpu, in order */
-    hp_u64 affinity[HP_VCPUS];  /* the pcpus that a vcpu is bound to, as a mask; 0: to none */
-    hp_u64 next_key[HP_GROUPS]; /* scratch: of those not asked yet the lowest key of each group */
-    hp_u32 next[HP_GROUPS];     /* scratch: and whose that is */
-    hp_u32 asked[HP_GROUPS];    /* scratch: who of each group was asked, one bit each */
-    hp_u32 bound;               /* vcpus that are bound */
-    hp_u32 others_wait;         /* scratch: somebody in the queue was not asked */
-    hp_u32 skipped;             /* scratch: one was not chosen for want of a pcpu it may run on */
-    hp_u64 matched;             /* scratch: pcpus that have a vcpu in the matching (affinity.h) */
-    hp_u32 match[HP_PCPUS];     /* scratch: which one */
-    hp_u32 via[HP_PCPUS];       /* scratch: where a pcpu was found from */
+    struct hp_queue ready; /* servers that may be given a pcpu, by level and urgency */
+    struct hp_queue due;   /* by when somebody must look after their refill */
+
+    /* Scratch of one choice: placement.h. */
+    hp_u32 chosen[HP_VCPUS]; /* those that get a pcpu, in order */
+    hp_u32 others_wait;      /* there are candidates that were not chosen */
+    hp_u64 matched;          /* pcpus that have a vcpu */
+    hp_u32 match[HP_PCPUS];  /* which one */
+    hp_u32 via[HP_PCPUS];    /* where a pcpu was found from */
+
     struct hp_pcpu pcpu[HP_PCPUS];
     struct hp_server server[HP_VCPUS];
     struct hp_refill refill[HP_VCPUS * HP_REFILLS];
@@ -245,24 +253,29 @@ HP_FN hp_u32 hp_pcpus(const struct hp_core *core) {
 
 /* Whether the host says when a vcpu is off its pcpu. With one pcpu nobody waits for that. */
 HP_FN hp_u32 hp_holds(const struct hp_core *core) {
-    return HP_PCPUS == 1u ? 0u : core->holds;
+    return HP_PCPUS == 1u ? 0u : core->reports_saved;
 }
 
 HP_FN struct hp_server *hp_server_of(struct hp_core *core, hp_u32 vcpu) {
     return &core->server[HP_INDEX(vcpu, HP_VCPUS)];
 }
 
-HP_FN hp_u64 hp_deadline_ns(struct hp_core *core, hp_u32 vcpu) {
-    return hp_server_of(core, vcpu)->deadline_ns;
-}
-
 HP_FN struct hp_pcpu *hp_pcpu_of(struct hp_core *core, hp_u32 pcpu) {
     return &core->pcpu[HP_INDEX(pcpu, HP_PCPUS)];
 }
 
-/* The first pcpu, which may be the only one. */
-HP_FN struct hp_pcpu *hp_only_pcpu(struct hp_core *core) {
-    return &core->pcpu[0];
+HP_FN hp_u64 hp_deadline_ns(struct hp_core *core, hp_u32 vcpu) {
+    return hp_server_of(core, vcpu)->deadline_ns;
+}
+
+/* A mask with the bit of this pcpu. */
+HP_FN hp_u64 hp_bit_of(hp_u32 pcpu) {
+    return HP_PCPUS == 1u ? 1ull : 1ull << (pcpu % 64u);
+}
+
+/* All pcpus of the lock domain, as a mask. */
+HP_FN hp_u64 hp_all_pcpus(const struct hp_core *core) {
+    return HP_PCPUS == 1u ? 1ull : ~0ull >> (64u - core->pcpus) % 64u;
 }
 
 /* The pcpus that are stolen, as a mask. */
@@ -270,14 +283,41 @@ HP_FN hp_u64 hp_stolen(const struct hp_core *core) {
     return HP_STEALS ? core->stolen : 0;
 }
 
+/* Whether this pcpu is stolen: whatever is granted there would not run. */
+HP_FN hp_u32 hp_is_stolen(const struct hp_core *core, hp_u32 pcpu) {
+    return hp_stolen(core) >> (pcpu % 64u) & 1u;
+}
+
+/* The pcpus of the lock domain that are there to be granted, as a mask. */
+HP_FN hp_u64 hp_pcpu_mask(const struct hp_core *core) {
+    return hp_all_pcpus(core) & ~hp_stolen(core);
+}
+
 /* Whether this number names a vcpu, and not HP_NONE or HP_SPARE. */
 HP_FN hp_u32 hp_is_vcpu(hp_u32 vcpu) {
     return vcpu < HP_VCPUS;
 }
 
+/* Whether this number names a vcpu that was added. */
+HP_FN hp_u32 hp_present(struct hp_core *core, hp_u32 vcpu) {
+    return hp_is_vcpu(vcpu) && hp_server_of(core, vcpu)->present;
+}
+
 /* Whether this payer is the spare, which only some hosts offer. */
 HP_FN hp_u32 hp_is_spare(hp_u32 payer) {
     return (HP_SOME_TRAITS & HP_HAS_SPARE) != 0 && payer == HP_SPARE;
+}
+
+HP_FN hp_u32 hp_is_effort(const struct hp_server *server) {
+    return server->params.flags & HP_BEST_EFFORT;
+}
+
+/* Something has changed that all pcpus may have to be granted anew for. */
+HP_FN void hp_replan_all(struct hp_core *core) {
+    core->alone = hp_pcpus(core) == 1 && core->quantum_ns == 0 && core->efforts == 0
+                  && core->thefts == 0 && !hp_has(core, HP_HAS_SPARE | HP_HAS_SHARES);
+    core->planned = 0;
+    core->suspects = hp_all_pcpus(core);
 }
 
 HP_FN hp_u64 hp_least(hp_u64 a, hp_u64 b) {
@@ -286,4 +326,22 @@ HP_FN hp_u64 hp_least(hp_u64 a, hp_u64 b) {
 
 HP_FN hp_u64 hp_most(hp_u64 a, hp_u64 b) {
     return a > b ? a : b;
+}
+
+/* Field by field: a BPF program copies no structs. */
+HP_FN void hp_copy_params(struct hp_params *to, const struct hp_params *from) {
+    to->period_ns = from->period_ns;
+    to->budget_ns = from->budget_ns;
+    to->priority = from->priority;
+    to->flags = from->flags;
+    to->weight = from->weight;
+}
+
+HP_FN void hp_copy_grant(struct hp_grant *to, const struct hp_grant *from) {
+    to->start_ns = from->start_ns;
+    to->until_ns = from->until_ns;
+    to->run = from->run;
+    to->pay = from->pay;
+    to->also = from->also;
+    to->level = from->level;
 }

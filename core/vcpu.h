@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "grant.h"
+#include "alone.h"
 
 /*
  * What deciding costs.
@@ -30,15 +30,15 @@ HP_FN hp_u64 hp_deciding(const struct hp_core *core, hp_u64 period_ns) {
 HP_FN hp_u64 hp_shortest_period(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
-    if (!server->present || server->flags & HP_BEST_EFFORT)
+    if (!server->present || hp_is_effort(server))
         return HP_NEVER;
     if (server->change_at_ns == HP_NEVER)
-        return server->period_ns;
-    return hp_least(server->period_ns, server->new_period_ns);
+        return server->params.period_ns;
+    return hp_least(server->params.period_ns, server->wanted.period_ns);
 }
 
 /* Whether the host has the time for a vcpu with this period beside all others. */
-HP_FN hp_u32 hp_keeps_up(struct hp_core *core, hp_u32 own, hp_u64 period_ns) {
+HP_ONCE hp_u32 hp_keeps_up(struct hp_core *core HP_NOT_NULL, hp_u32 own, hp_u64 period_ns) {
     hp_u64 sum = 0;
 
     HP_FOR (vcpu, HP_VCPUS)
@@ -47,7 +47,7 @@ HP_FN hp_u32 hp_keeps_up(struct hp_core *core, hp_u32 own, hp_u64 period_ns) {
 }
 
 /* Whether a vcpu can have these parameters, and the host the time for them. */
-HP_COLD hp_u32 hp_validate(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params) {
+HP_RARE hp_u32 hp_validate(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params) {
     if (params->flags & ~(HP_BEST_EFFORT | HP_EXTRA))
         return HP_ERROR_FLAGS;
     if (params->weight > HP_WEIGHT_MAX)
@@ -72,11 +72,6 @@ HP_COLD hp_u32 hp_validate(struct hp_core *core, hp_u32 vcpu, const struct hp_pa
     return HP_OK;
 }
 
-/* Whether this number names a vcpu that was added. */
-HP_FN hp_u32 hp_present(struct hp_core *core, hp_u32 vcpu) {
-    return vcpu < HP_VCPUS && hp_server_of(core, vcpu)->present;
-}
-
 /* The first multiple of the period at or after now: every server's grid starts at 0. */
 HP_FN hp_u64 hp_first_refill(const struct hp_core *core, hp_u64 period_ns) {
     const hp_u64 past_ns = core->now_ns % period_ns;
@@ -84,57 +79,52 @@ HP_FN hp_u64 hp_first_refill(const struct hp_core *core, hp_u64 period_ns) {
     return past_ns == 0 ? core->now_ns : core->now_ns - past_ns + period_ns;
 }
 
+/* A vcpu that is not there, as one is before it is added. */
 HP_FN void hp_clear_server(struct hp_server *server) {
+    server->change_at_ns = HP_NEVER;
     server->remaining_ns = 0;
     server->extra_ns = 0;
     server->deadline_ns = 0;
     server->late_ns = 0;
-    server->change_at_ns = HP_NEVER;
+    server->level = 0;
+    server->never_ran = 1;
+    server->refill_head = 0;
+    server->refill_count = 0;
+    server->present = 0;
+    server->runnable = 0;
+    server->last_pcpu = 0;
+    server->held_on = HP_NONE;
     HP_EACH_ROLE (role) {
         server->turn_ns[role] = 0;
         server->turn_place[role] = 0;
     }
     server->place = 0;
-
-    server->level = 0;
-    server->runnable = 0;
-    server->last_pcpu = 0;
-    server->held_on = HP_NONE;
-    server->refill_head = 0;
-    server->refill_count = 0;
-    server->never_ran = 1;
-    server->funded = 0;
     hp_forget_shares(server);
 }
 
-HP_COLD hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
+HP_RARE hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
                       hp_u64 now_ns) {
     const hp_u32 error = hp_validate(core, vcpu, params);
     struct hp_server *server;
 
-    if (vcpu >= HP_VCPUS)
+    if (!hp_is_vcpu(vcpu))
         return HP_ERROR_VCPU;
-    if (hp_present(core, vcpu))
+    server = hp_server_of(core, vcpu);
+    if (server->present)
         return HP_ERROR_PRESENT;
     if (error)
         return error;
-    server = hp_server_of(core, vcpu);
-    hp_settle(core, now_ns);
+    hp_settle_now(core, now_ns);
     hp_clear_server(server);
+    hp_copy_params(&server->params, params);
     server->present = 1;
-    server->period_ns = params->period_ns;
-    server->budget_ns = params->budget_ns;
-    server->flags = params->flags;
-    server->priority = params->priority;
-    server->weight = params->weight;
     server->idle_from_ns = core->now_ns;
-    if (params->flags & HP_BEST_EFFORT)
-        server->priority = HP_PRIORITY_MAX + 1u;
-    core->efforts += params->flags & HP_BEST_EFFORT;
-    hp_make_room(core, vcpu);
-    hp_see_plain(core);
-    core->planned = 0;
-    if (params->flags & HP_BEST_EFFORT)
+    core->numbers = (hp_u32)hp_most(core->numbers, vcpu + 1u);
+    hp_queue_grow(&core->ready, core->numbers);
+    hp_queue_grow(&core->due, core->numbers);
+    core->efforts += hp_is_effort(server);
+    hp_replan_all(core);
+    if (hp_is_effort(server))
         return HP_OK;
     hp_start_server(core, vcpu, 0, hp_first_refill(core, params->period_ns));
     hp_requeue(core, vcpu);
@@ -142,24 +132,24 @@ HP_COLD hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params 
 }
 
 /* The grant of this pcpu cannot be relied on from this time on: it has to pick again. */
-HP_FN void hp_expire(struct hp_pcpu *slot, hp_u64 from_ns) {
-    slot->invalid_since_ns = hp_least(slot->invalid_since_ns, from_ns);
-    slot->must_repick = 1;
+HP_FN void hp_expire(struct hp_pcpu *pcpu, hp_u64 from_ns) {
+    pcpu->invalid_since_ns = hp_least(pcpu->invalid_since_ns, from_ns);
+    pcpu->must_repick = 1;
 }
 
-/* The new parameters wait for their time; a grant that the server pays for ends there. */
+/* The wanted parameters wait for their time; a grant that the server pays for ends there. */
 HP_FN void hp_schedule_change(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    struct hp_pcpu *slot = hp_pcpu_of(core, server->last_pcpu);
+    struct hp_pcpu *pcpu = hp_pcpu_of(core, server->last_pcpu);
 
     server->change_at_ns = hp_change_time(core, vcpu);
     hp_requeue(core, vcpu);
-    core->overdue = 1;
-    if (slot->grant.pay == vcpu || slot->grant.also == vcpu)
-        hp_expire(slot, server->change_at_ns);
+    if (pcpu->grant.pay == vcpu || pcpu->grant.also == vcpu)
+        hp_expire(pcpu, server->change_at_ns);
+    hp_replan_all(core);
 }
 
-HP_COLD hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
+HP_RARE hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_params *params,
                          hp_u64 now_ns) {
     const hp_u32 error = hp_validate(core, vcpu, params);
     struct hp_server *server;
@@ -169,66 +159,64 @@ HP_COLD hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_para
     if (error)
         return error;
     server = hp_server_of(core, vcpu);
-    if ((params->flags ^ server->flags) & HP_BEST_EFFORT)
+    if ((params->flags ^ server->params.flags) & HP_BEST_EFFORT)
         return HP_ERROR_FLAGS;
-    if (params->flags & HP_BEST_EFFORT) {
-        server->weight = params->weight;
+    if (hp_is_effort(server)) {
+        server->params.weight = params->weight;
         return HP_OK;
     }
-    hp_settle(core, now_ns);
+    hp_settle_now(core, now_ns);
     hp_catch_up(core, vcpu, core->now_ns);
-    server->new_period_ns = params->period_ns;
-    server->new_budget_ns = params->budget_ns;
-    server->new_priority = params->priority;
-    server->new_flags = params->flags;
+    hp_copy_params(&server->wanted, params);
     hp_schedule_change(core, vcpu);
     return HP_OK;
 }
 
 /* The vcpu is gone: nobody is granted it, and it pays for nothing any more. */
 HP_FN void hp_leave_pcpus(struct hp_core *core, hp_u32 vcpu) {
-    HP_FOR (pcpu, HP_PCPUS) {
-        struct hp_pcpu *slot = hp_pcpu_of(core, pcpu);
+    HP_FOR (number, hp_pcpus(core)) {
+        struct hp_pcpu *pcpu = hp_pcpu_of(core, number);
 
-        if (pcpu >= hp_pcpus(core))
-            break;
-        if (slot->grant.run == vcpu || slot->grant.pay == vcpu)
-            hp_expire(slot, core->now_ns);
-        slot->grant.run = slot->grant.run == vcpu ? HP_NONE : slot->grant.run;
-        slot->grant.pay = slot->grant.pay == vcpu ? HP_NONE : slot->grant.pay;
-        slot->grant.also = slot->grant.also == vcpu ? HP_NONE : slot->grant.also;
-        slot->holder = slot->holder == vcpu ? HP_NONE : slot->holder;
-        slot->effort = slot->effort == vcpu ? HP_NONE : slot->effort;
+        if (pcpu->grant.run == vcpu || pcpu->grant.pay == vcpu)
+            hp_expire(pcpu, core->now_ns);
+        pcpu->grant.run = pcpu->grant.run == vcpu ? HP_NONE : pcpu->grant.run;
+        pcpu->grant.pay = pcpu->grant.pay == vcpu ? HP_NONE : pcpu->grant.pay;
+        pcpu->grant.also = pcpu->grant.also == vcpu ? HP_NONE : pcpu->grant.also;
+        pcpu->holder = pcpu->holder == vcpu ? HP_NONE : pcpu->holder;
+        pcpu->effort = pcpu->effort == vcpu ? HP_NONE : pcpu->effort;
         HP_EACH_ROLE (role)
-            slot->last[role] = slot->last[role] == vcpu ? HP_NONE : slot->last[role];
+            pcpu->last[role] = pcpu->last[role] == vcpu ? HP_NONE : pcpu->last[role];
     }
-    hp_end_share(core, vcpu);
 }
 
-HP_COLD hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_RARE hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server;
 
     if (!hp_present(core, vcpu))
         return HP_ERROR_VCPU;
     server = hp_server_of(core, vcpu);
-    hp_settle(core, now_ns);
+    hp_settle_now(core, now_ns);
     hp_leave_pcpus(core, vcpu);
-    core->efforts -= server->flags & HP_BEST_EFFORT;
-    core->bound -= core->affinity[HP_INDEX(vcpu, HP_VCPUS)] != 0;
-    core->affinity[HP_INDEX(vcpu, HP_VCPUS)] = 0;
+    hp_end_share(core, vcpu);
+    core->efforts -= hp_is_effort(server);
+    core->bound -= core->bound_to[HP_INDEX(vcpu, HP_VCPUS)] != 0;
+    core->bound_to[HP_INDEX(vcpu, HP_VCPUS)] = 0;
+    if (!hp_is_effort(server)) {
+        /* Without budget and never to have any, it is in no queue. */
+        server->remaining_ns = 0;
+        server->level = 0;
+        server->deadline_ns = HP_NEVER;
+        server->change_at_ns = HP_NEVER;
+        hp_requeue(core, vcpu);
+    }
     hp_clear_server(server);
-    server->present = 0;
-    hp_set_idle(core, vcpu);
-    hp_queue_put(core, &core->ready, vcpu, HP_NEVER);
-    hp_queue_put(core, &core->due, vcpu, HP_NEVER);
-    hp_queue_put(core, &core->effort, vcpu, HP_NEVER);
-    hp_see_plain(core);
-    core->planned = 0;
+    hp_replan_all(core);
     return HP_OK;
 }
 
 HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
+    const struct hp_grant *last = &hp_pcpu_of(core, server->last_pcpu)->grant;
     hp_u32 planned;
 
     HP_ASSERT(server->present);
@@ -236,36 +224,38 @@ HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     if (server->runnable)
         return;
     planned = core->planned;
-    if (!(server->flags & HP_BEST_EFFORT)) {
+    if (hp_is_effort(server)) {
+        server->runnable = 1;
+    } else {
+        /* It still pays where it had work before, or without any: its account is looked at. */
+        if (last->pay == vcpu || last->also == vcpu)
+            hp_charge_pcpu(core, server->last_pcpu);
         /* These rules do not ask for work; so a refill sets the alarm once and for good. */
         server->runnable = hp_has(core, HP_TIMED) && hp_has(core, HP_KEEPS);
         hp_catch_up(core, vcpu, core->now_ns);
         hp_activate(core, vcpu, core->now_ns);
+        server->runnable = 1;
+        if (!hp_has(core, HP_PAYS_IDLE) && hp_key_of(&core->ready, vcpu) == HP_NEVER)
+            hp_requeue(core, vcpu);
     }
-    hp_set_runnable(core, vcpu);
-    if (server->flags & HP_BEST_EFFORT)
-        hp_requeue_effort(core, vcpu);
-    else if (!hp_has(core, HP_PAYS_IDLE) && hp_key_of(&core->ready, vcpu) == HP_NEVER)
-        hp_requeue(core, vcpu);
     core->planned = planned && !hp_arrival_matters(core, vcpu);
 }
 
 HP_FN void hp_depart(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    struct hp_pcpu *slot = hp_pcpu_of(core, server->last_pcpu);
+    struct hp_pcpu *pcpu = hp_pcpu_of(core, server->last_pcpu);
 
     HP_ASSERT(server->present);
-    hp_charge_all(core, now_ns);
+    hp_tell_time(core, now_ns);
     if (!server->runnable)
         return;
-    if (slot->grant.run == vcpu)
-        slot->invalid_since_ns = hp_least(slot->invalid_since_ns, core->now_ns);
+    if (pcpu->grant.run == vcpu)
+        pcpu->invalid_since_ns = hp_least(pcpu->invalid_since_ns, core->now_ns);
     server->idle_from_ns = core->now_ns;
-    hp_set_idle(core, vcpu);
+    server->runnable = 0;
     hp_end_share(core, vcpu);
-    if (server->flags & HP_BEST_EFFORT)
-        hp_requeue_effort(core, vcpu);
-    else if (!hp_has(core, HP_PAYS_IDLE))
-        hp_delist(core, vcpu);
+    /* Where a server stands that pays without work does not depend on it. */
+    if (!hp_is_effort(server) && !hp_has(core, HP_PAYS_IDLE))
+        hp_requeue(core, vcpu);
     core->planned = 0;
 }

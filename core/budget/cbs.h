@@ -29,29 +29,29 @@ HP_FN void hp_cbs_refill(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     if (server->remaining_ns > 0 || server->deadline_ns > now_ns)
         return;
     late_ns = now_ns - server->deadline_ns;
-    if (late_ns >= server->period_ns)
-        refills += hp_least(hp_parts((hp_u64)-server->remaining_ns, server->budget_ns),
-                            hp_parts(late_ns, server->period_ns));
-    server->remaining_ns += (hp_i64)hp_times(refills, server->budget_ns);
-    server->deadline_ns += hp_times(refills, server->period_ns);
+    if (late_ns >= server->params.period_ns)
+        refills += hp_least(hp_parts((hp_u64)-server->remaining_ns, server->params.budget_ns),
+                            hp_parts(late_ns, server->params.period_ns));
+    server->remaining_ns += (hp_i64)hp_times(refills, server->params.budget_ns);
+    server->deadline_ns += hp_times(refills, server->params.period_ns);
     hp_refilled(core, vcpu);
 }
 
 /* A period starts with the new parameters. Apart, so that the common refill keeps nothing over a
  * call. */
-HP_COLD void hp_cbs_change(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_RARE void hp_cbs_change(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     const hp_i64 debt_ns = server->remaining_ns < 0 ? server->remaining_ns : 0;
     const hp_u64 at_ns = server->change_at_ns;
 
     hp_apply_params(core, server);
-    server->remaining_ns = (hp_i64)server->budget_ns + debt_ns;
-    server->deadline_ns = at_ns + server->period_ns;
+    server->remaining_ns = (hp_i64)server->params.budget_ns + debt_ns;
+    server->deadline_ns = at_ns + server->params.period_ns;
     hp_refilled(core, vcpu);
     hp_cbs_refill(core, vcpu, now_ns);
 }
 
-HP_ASIDE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_RARE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     if (hp_server_of(core, vcpu)->change_at_ns <= now_ns)
         hp_cbs_change(core, vcpu, now_ns);
     else
@@ -62,16 +62,14 @@ HP_ASIDE void hp_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) 
 HP_FN hp_u64 hp_cbs_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns,
                                    hp_u64 to_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    hp_u64 periods;
+    const hp_u64 periods = hp_parts(to_ns - from_ns, server->params.period_ns);
 
-    if (server->remaining_ns != (hp_i64)server->budget_ns
-        || server->deadline_ns != from_ns + server->period_ns)
+    if (periods == 0 || server->remaining_ns != (hp_i64)server->params.budget_ns
+        || server->deadline_ns != from_ns + server->params.period_ns)
         return 0;
-    periods = hp_parts(to_ns - from_ns, server->period_ns);
-    server->deadline_ns += hp_times(periods, server->period_ns);
+    server->deadline_ns += hp_times(periods, server->params.period_ns);
     hp_requeue(core, vcpu);
-    core->planned = 0;
-    return hp_times(periods, server->period_ns);
+    return hp_times(periods, server->params.period_ns);
 }
 
 /*
@@ -86,7 +84,7 @@ HP_FN hp_u64 hp_cbs_charge_piece(struct hp_core *core, hp_u32 vcpu, hp_u64 from_
     from_ns += hp_cbs_charge_periods(core, vcpu, from_ns, to_ns);
     /* A debt from before new parameters allowed extra time is paid on the first level of it. */
     if (server->level == 0 && server->remaining_ns <= 0)
-        hp_deplete(core, vcpu);
+        hp_deplete(core, vcpu, 0);
     if (server->level == 0 && server->remaining_ns > 0)
         end_ns = from_ns + (hp_u64)server->remaining_ns;
     else if (server->level > 0 && server->deadline_ns > from_ns)
@@ -125,11 +123,11 @@ HP_RARE void hp_cbs_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     if (server->remaining_ns <= 0)
         return;
     if (server->deadline_ns > now_ns
-        && !hp_product_above((hp_u64)server->remaining_ns, server->period_ns,
-                             server->deadline_ns - now_ns, server->budget_ns))
+        && !hp_product_above((hp_u64)server->remaining_ns, server->params.period_ns,
+                             server->deadline_ns - now_ns, server->params.budget_ns))
         return;
     hp_apply_params(core, server);
-    server->remaining_ns = (hp_i64)server->budget_ns;
-    server->deadline_ns = now_ns + server->period_ns;
+    server->remaining_ns = (hp_i64)server->params.budget_ns;
+    server->deadline_ns = now_ns + server->params.period_ns;
     hp_refilled(core, vcpu);
 }

@@ -13,18 +13,17 @@
 #include "timed.h"
 
 /* A server without work has its refills, and loses what it had no work for. */
-HP_COLD void hp_polling_rest(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_RARE void hp_polling_rest(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u64 idle_ns;
 
     hp_timed_catch_up(core, vcpu, now_ns);
     if (server->remaining_ns <= 0)
         return;
-    idle_ns = hp_most(server->idle_from_ns, server->deadline_ns - server->period_ns);
+    idle_ns = hp_most(server->idle_from_ns, server->deadline_ns - server->params.period_ns);
     if (idle_ns < now_ns) {
-        server->funded = 1; /* also where a swap keeps its refill from the queue */
         server->remaining_ns = 0;
-        hp_deplete(core, vcpu);
+        hp_deplete(core, vcpu, 1);
     }
 }
 

@@ -27,7 +27,8 @@
 
 /* Whether what is left of the slice is kept over a block. */
 HP_FN hp_u32 hp_slice_is_kept(struct hp_core *core, hp_u32 vcpu) {
-    if (core->policy.order == HP_ORDER_FP_EDF && hp_server_of(core, vcpu)->priority == HP_ORDINARY)
+    if (core->policy.order == HP_ORDER_FP_EDF
+        && hp_server_of(core, vcpu)->params.priority == HP_ORDINARY)
         return 0;
     return core->policy.budget == HP_BUDGET_SLICE;
 }
@@ -39,8 +40,8 @@ HP_RARE void hp_slice_rest(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     if (server->change_at_ns > now_ns)
         return;
     hp_apply_params(core, server);
-    if (server->remaining_ns > (hp_i64)server->budget_ns)
-        server->remaining_ns = (hp_i64)server->budget_ns;
+    if (server->remaining_ns > (hp_i64)server->params.budget_ns)
+        server->remaining_ns = (hp_i64)server->params.budget_ns;
     server->level = 0;
     server->extra_ns = 0;
     hp_requeue(core, vcpu);
@@ -56,10 +57,11 @@ HP_RARE void hp_slice_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns)
 /* A period begins with the work: as many refills as there were deadlines since pay off a debt. */
 HP_RARE void hp_slice_begin(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    const hp_u64 refills = hp_parts(now_ns - server->deadline_ns, server->period_ns) + 1u;
+    const hp_u64 refills = hp_parts(now_ns - server->deadline_ns, server->params.period_ns) + 1u;
 
-    server->remaining_ns = hp_after_refills(server->remaining_ns, server->budget_ns, refills);
-    server->deadline_ns = now_ns + server->period_ns;
+    server->remaining_ns =
+        hp_after_refills(server->remaining_ns, server->params.budget_ns, refills);
+    server->deadline_ns = now_ns + server->params.period_ns;
     server->lost_slice_key = 0;
     hp_refilled(core, vcpu);
 }
@@ -68,9 +70,9 @@ HP_RARE void hp_slice_begin(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 HP_RARE void hp_slice_lose(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
-    server->lost_slice_key = hp_share_cost(server->period_ns, (hp_u64)server->remaining_ns);
+    server->lost_slice_key = hp_share_cost(server->params.period_ns, (hp_u64)server->remaining_ns);
     server->remaining_ns = 0;
-    hp_deplete(core, vcpu);
+    hp_deplete(core, vcpu, 1);
 }
 
 /* The first work of all: unless slices are kept, its period begins one slice later. */
@@ -84,7 +86,7 @@ HP_RARE void hp_slice_first(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         hp_slice_begin(core, vcpu, now_ns);
         return;
     }
-    server->deadline_ns = now_ns + server->budget_ns;
+    server->deadline_ns = now_ns + server->params.budget_ns;
     hp_requeue(core, vcpu);
 }
 
@@ -98,7 +100,7 @@ HP_RARE void hp_slice_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     }
     /* One that has used its slice entered its next period when that began. */
     if (server->remaining_ns <= 0 && server->deadline_ns <= now_ns
-        && now_ns - server->deadline_ns < server->period_ns)
+        && now_ns - server->deadline_ns < server->params.period_ns)
         hp_timed_catch_up(core, vcpu, now_ns);
     if (server->deadline_ns <= now_ns)
         hp_slice_begin(core, vcpu, now_ns);

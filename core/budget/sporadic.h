@@ -110,7 +110,7 @@ HP_FN void hp_sporadic_account(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns)
 
     if (head->time_ns <= now_ns) {
         server->remaining_ns = (hp_i64)head->amount_ns;
-        server->deadline_ns = head->time_ns + server->period_ns;
+        server->deadline_ns = head->time_ns + server->params.period_ns;
     } else {
         server->remaining_ns = 0;
         server->deadline_ns = head->time_ns;
@@ -122,13 +122,13 @@ HP_RARE void hp_sporadic_fill(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns, 
                               hp_u64 rest_at_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
-    HP_ASSERT(left_ns <= server->budget_ns);
+    HP_ASSERT(left_ns <= server->params.budget_ns);
     server->refill_head = 0;
     server->refill_count = 0;
     if (left_ns > 0)
         hp_refill_push(core, vcpu, now_ns, left_ns);
-    if (left_ns < server->budget_ns)
-        hp_refill_append(core, vcpu, rest_at_ns, server->budget_ns - left_ns, 0);
+    if (left_ns < server->params.budget_ns)
+        hp_refill_append(core, vcpu, rest_at_ns, server->params.budget_ns - left_ns, 0);
     hp_sporadic_account(core, vcpu, now_ns);
 }
 
@@ -159,8 +159,8 @@ HP_RARE void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_
         const hp_u64 usable_ns = hp_sporadic_usable(core, vcpu, at_ns);
 
         hp_apply_params(core, server);
-        hp_sporadic_fill(core, vcpu, at_ns, hp_least(usable_ns, server->budget_ns),
-                         at_ns + server->period_ns);
+        hp_sporadic_fill(core, vcpu, at_ns, hp_least(usable_ns, server->params.budget_ns),
+                         at_ns + server->params.period_ns);
         hp_refilled(core, vcpu);
     }
     if (server->remaining_ns > 0 || hp_refill_of(core, vcpu, 0)->time_ns > now_ns)
@@ -173,7 +173,7 @@ HP_RARE void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_
 HP_FN void hp_refill_renew(struct hp_core *core, hp_u32 vcpu, hp_u64 used_at_ns) {
     struct hp_refill *head = hp_refill_of(core, vcpu, 0);
 
-    if (head->time_ns + hp_server_of(core, vcpu)->period_ns > used_at_ns)
+    if (head->time_ns + hp_server_of(core, vcpu)->params.period_ns > used_at_ns)
         return;
     head->time_ns = used_at_ns;
     hp_refill_join_head(core, vcpu);
@@ -187,8 +187,8 @@ HP_FN hp_u64 hp_later(hp_u64 time_ns, hp_u64 by_ns) {
 /* Uses up every refill this many times: each comes back as many periods later. */
 HP_FN void hp_sporadic_use_rounds(struct hp_core *core, hp_u32 vcpu, hp_u64 rounds) {
     const struct hp_server *server = hp_server_of(core, vcpu);
-    const hp_u64 most = hp_parts(HP_LATEST_NS, server->period_ns);
-    const hp_u64 by_ns = hp_times(hp_least(rounds, most), server->period_ns);
+    const hp_u64 most = hp_parts(HP_LATEST_NS, server->params.period_ns);
+    const hp_u64 by_ns = hp_times(hp_least(rounds, most), server->params.period_ns);
 
     HP_FOR (i, HP_REFILLS) {
         if (i >= server->refill_count)
@@ -202,7 +202,7 @@ HP_FN void hp_sporadic_use_rounds(struct hp_core *core, hp_u32 vcpu, hp_u64 roun
 HP_FN hp_u32 hp_sporadic_use_head(struct hp_core *core, hp_u32 vcpu, hp_u64 used_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     struct hp_refill *head = hp_refill_of(core, vcpu, 0);
-    const hp_u64 back_ns = hp_later(head->time_ns, server->period_ns);
+    const hp_u64 back_ns = hp_later(head->time_ns, server->params.period_ns);
     const hp_u32 stays = used_ns < head->amount_ns;
 
     HP_ASSERT(used_ns > 0 && used_ns <= head->amount_ns);
@@ -212,7 +212,7 @@ HP_FN hp_u32 hp_sporadic_use_head(struct hp_core *core, hp_u32 vcpu, hp_u64 used
         hp_refill_pop(core, vcpu);
     hp_refill_append(core, vcpu, back_ns, used_ns, stays);
     if (!stays)
-        server->deadline_ns = hp_refill_of(core, vcpu, 0)->time_ns + server->period_ns;
+        server->deadline_ns = hp_refill_of(core, vcpu, 0)->time_ns + server->params.period_ns;
     return !stays;
 }
 
@@ -226,12 +226,13 @@ HP_ONCE hp_u32 hp_sporadic_use(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp
     hp_u32 popped = 0;
 
     hp_refill_renew(core, vcpu, at_ns);
-    if (span_ns / 2u >= server->budget_ns) {
-        const hp_u64 last_ns = hp_rest(span_ns, server->budget_ns) + server->budget_ns;
+    if (span_ns / 2u >= server->params.budget_ns) {
+        const hp_u64 last_ns =
+            hp_rest(span_ns, server->params.budget_ns) + server->params.budget_ns;
 
         popped = 1;
-        hp_sporadic_use_rounds(core, vcpu, hp_parts(span_ns, server->budget_ns) - 1u);
-        server->deadline_ns = hp_refill_of(core, vcpu, 0)->time_ns + server->period_ns;
+        hp_sporadic_use_rounds(core, vcpu, hp_parts(span_ns, server->params.budget_ns) - 1u);
+        server->deadline_ns = hp_refill_of(core, vcpu, 0)->time_ns + server->params.period_ns;
         at_ns += span_ns - last_ns;
         span_ns = last_ns;
     }
@@ -279,12 +280,13 @@ HP_FN hp_u32 hp_sporadic_holds(struct hp_core *core, hp_u32 vcpu) {
         last_ns = refill->time_ns;
         sum_ns += refill->amount_ns;
     }
-    return server->refill_count > 0 && sum_ns == server->budget_ns;
+    return server->refill_count > 0 && sum_ns == server->params.budget_ns;
 }
 
 /* Charges the queue, and takes the account from it. */
 HP_RARE void hp_sporadic_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns, hp_u64 to_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
+    const hp_u32 funded = server->remaining_ns > 0;
     hp_u64 deadline_ns;
     hp_u32 popped;
 
@@ -303,7 +305,7 @@ HP_RARE void hp_sporadic_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns
             server->deadline_ns = deadline_ns;
         hp_requeue(core, vcpu);
     } else {
-        hp_deplete(core, vcpu);
+        hp_deplete(core, vcpu, funded);
     }
 }
 

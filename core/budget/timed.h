@@ -16,21 +16,22 @@ HP_FN void hp_timed_refill(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u64 refills = 1;
 
-    if (now_ns - server->deadline_ns >= server->period_ns)
-        refills += hp_parts(now_ns - server->deadline_ns, server->period_ns);
-    server->remaining_ns = hp_after_refills(server->remaining_ns, server->budget_ns, refills);
-    server->deadline_ns += hp_times(refills, server->period_ns);
+    if (now_ns - server->deadline_ns >= server->params.period_ns)
+        refills += hp_parts(now_ns - server->deadline_ns, server->params.period_ns);
+    server->remaining_ns =
+        hp_after_refills(server->remaining_ns, server->params.budget_ns, refills);
+    server->deadline_ns += hp_times(refills, server->params.period_ns);
     hp_refilled(core, vcpu);
 }
 
 /* The same with the new parameters. Apart, so that the common refill keeps nothing over a call. */
-HP_COLD void hp_timed_change(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_RARE void hp_timed_change(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     hp_apply_params(core, hp_server_of(core, vcpu));
     hp_timed_refill(core, vcpu, now_ns);
 }
 
 /* Does what is due at 'now' or before. */
-HP_SHARED void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+HP_STEP void hp_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
     if (server->deadline_ns > now_ns)
@@ -50,10 +51,11 @@ HP_RARE void hp_timed_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 p
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (hp_may_drop(core, server))
-        server->remaining_ns = (hp_i64)server->budget_ns;
+        server->remaining_ns = (hp_i64)server->params.budget_ns;
     else
-        server->remaining_ns -= (hp_i64)hp_times(periods, server->period_ns - server->budget_ns);
-    server->deadline_ns += hp_times(periods, server->period_ns);
+        server->remaining_ns -=
+            (hp_i64)hp_times(periods, server->params.period_ns - server->params.budget_ns);
+    server->deadline_ns += hp_times(periods, server->params.period_ns);
     hp_refilled(core, vcpu);
 }
 
@@ -69,10 +71,10 @@ HP_STEP void hp_timed_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, 
         from_ns = refill_ns;
     }
     if (to_ns > server->deadline_ns) {
-        hp_u64 periods = hp_parts(to_ns - from_ns, server->period_ns);
+        hp_u64 periods = hp_parts(to_ns - from_ns, server->params.period_ns);
 
         hp_timed_charge_periods(core, vcpu, periods);
-        from_ns += hp_times(periods, server->period_ns);
+        from_ns += hp_times(periods, server->params.period_ns);
     }
     hp_spend(core, vcpu, to_ns - from_ns);
 }

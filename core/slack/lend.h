@@ -12,16 +12,16 @@
 
 #include "none.h"
 
-HP_RARE void hp_lend_use(struct hp_core *core, struct hp_pcpu *slot) {
-    if (slot->plan_holder == HP_NONE || slot->plan_run != HP_NONE)
+HP_FN void hp_lend_use(struct hp_core *core, struct hp_plan *plan) {
+    if (plan->holder == HP_NONE || plan->run != HP_NONE)
         return;
-    slot->plan_run = hp_first_user(core, 0);
-    slot->plan_also = slot->plan_run;
+    plan->run = hp_first_user(core, 0);
+    plan->also = plan->run;
 }
 
 /* A server pays, and so does who runs if that is another one. */
-HP_FN hp_u32 hp_lend_pays(const struct hp_pcpu *slot) {
-    const struct hp_grant *grant = &slot->grant;
+HP_FN hp_u32 hp_lend_pays(const struct hp_pcpu *pcpu) {
+    const struct hp_grant *grant = &pcpu->grant;
 
     return hp_is_vcpu(grant->pay)
            && grant->also == (grant->pay == grant->run ? HP_NONE : grant->run);

@@ -12,13 +12,12 @@
 
 #include "none.h"
 
-HP_RARE void hp_reclaim_use(struct hp_core *core, struct hp_pcpu *slot) {
-    if (slot->plan_holder == HP_NONE || slot->plan_run != HP_NONE)
-        return;
-    slot->plan_run = hp_first_user(core, 1);
+HP_FN void hp_reclaim_use(struct hp_core *core, struct hp_plan *plan) {
+    if (plan->holder != HP_NONE && plan->run == HP_NONE)
+        plan->run = hp_first_user(core, 1);
 }
 
 /* A server pays, alone. */
-HP_FN hp_u32 hp_reclaim_pays(const struct hp_pcpu *slot) {
-    return hp_is_vcpu(slot->grant.pay) && slot->grant.also == HP_NONE;
+HP_FN hp_u32 hp_reclaim_pays(const struct hp_pcpu *pcpu) {
+    return hp_is_vcpu(pcpu->grant.pay) && pcpu->grant.also == HP_NONE;
 }

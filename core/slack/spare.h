@@ -65,20 +65,14 @@ HP_FN hp_u32 hp_helped_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
 /* The depleted vcpu with work that the spare should run on one of these pcpus, or HP_NONE. */
 HP_FN hp_u32 hp_spare_first(struct hp_core *core, hp_u64 free) {
     hp_u32 best = HP_FORGET(HP_NONE);
-    hp_u32 vcpu = HP_FORGET(0u);
 
-    HP_FOR (step, HP_VCPUS) {
-        const struct hp_server *server;
+    HP_FOR (vcpu, core->numbers) {
+        const struct hp_server *server = hp_server_of(core, vcpu);
 
-        vcpu = hp_next_runnable(core, vcpu);
-        if (vcpu == HP_NONE)
-            break;
-        server = hp_server_of(core, vcpu);
-        if (server->remaining_ns <= 0 && !(server->flags & HP_BEST_EFFORT)
-            && (!core->bound || hp_allowed(core, vcpu, free))
+        if (server->runnable && server->remaining_ns <= 0 && !hp_is_effort(server)
+            && hp_allowed(core, vcpu, free)
             && (best == HP_NONE || hp_helped_before(core, vcpu, best)))
             best = vcpu;
-        vcpu = HP_FORGET(vcpu + 1u);
         best = HP_FORGET(best);
     }
     return best;
@@ -86,25 +80,25 @@ HP_FN hp_u32 hp_spare_first(struct hp_core *core, hp_u64 free) {
 
 /* Gives the spare one of the free pcpus, if it has budget. */
 HP_RARE void hp_spare_use(struct hp_core *core, hp_u64 free) {
-    struct hp_pcpu *slot;
+    struct hp_plan *plan;
     hp_u32 vcpu;
 
     if (free == 0 || core->spare.remaining_ns <= 0)
         return;
     vcpu = hp_spare_first(core, free);
-    if (vcpu == HP_NONE)
-        slot = hp_pcpu_of(core, (hp_u32)__builtin_ctzll(free));
-    else
-        slot = hp_pcpu_of(core, hp_free_pcpu(core, vcpu, hp_allowed(core, vcpu, free)));
-    if (vcpu != HP_NONE)
+    if (vcpu == HP_NONE) {
+        plan = &hp_pcpu_of(core, (hp_u32)__builtin_ctzll(free))->plan;
+    } else {
+        plan = &hp_pcpu_of(core, hp_free_pcpu(core, vcpu, hp_allowed(core, vcpu, free)))->plan;
         hp_server_of(core, vcpu)->place = 0;
-    slot->plan_pay = HP_SPARE;
-    slot->plan_run = vcpu;
+    }
+    plan->pay = HP_SPARE;
+    plan->run = vcpu;
 }
 
 /* Who runs pays, or the spare does. */
-HP_FN hp_u32 hp_spare_pays(const struct hp_pcpu *slot) {
-    const struct hp_grant *grant = &slot->grant;
+HP_FN hp_u32 hp_spare_pays(const struct hp_pcpu *pcpu) {
+    const struct hp_grant *grant = &pcpu->grant;
 
     return (grant->pay == grant->run || grant->pay == HP_SPARE) && grant->also == HP_NONE;
 }

@@ -20,65 +20,57 @@
 
 #include "none.h"
 
-/* Whether this vcpu takes part: by a claim, or by its score. */
+/* Whether this vcpu takes part: by a claim, or by weight. */
 HP_FN hp_u32 hp_wants_share(const struct hp_server *server) {
-    return server->lost_slice_key > 0 || (server->flags & (HP_BEST_EFFORT | HP_EXTRA));
+    return server->runnable
+           && (server->lost_slice_key > 0 || (server->params.flags & (HP_BEST_EFFORT | HP_EXTRA)));
 }
 
-HP_FN hp_u64 hp_lost_slice_key(const struct hp_server *server) {
+/* The key of its claim, the lowest first, or HP_NEVER. */
+HP_FN hp_u64 hp_claim_of(const struct hp_server *server) {
     return server->lost_slice_key > 0 ? server->lost_slice_key : HP_NEVER;
 }
 
-/* Whether vcpu a has a share before b, which has the lower number or is nobody. */
+/* The vcpu takes part in shares as if it never had. */
+HP_FN void hp_forget_shares(struct hp_server *server) {
+    server->lost_slice_key = 0;
+    server->weighted_usage = 0;
+}
+
+/* Its share, if it has one, is over. */
+HP_FN void hp_end_share(struct hp_core *core, hp_u32 vcpu) {
+    if (core->share.vcpu == vcpu)
+        core->share.vcpu = HP_NONE;
+}
+
+/* Whether vcpu a has a share before b, which has the lower number. */
 HP_FN hp_u32 hp_shares_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
     const struct hp_server *left = hp_server_of(core, a);
-    const struct hp_server *right;
+    const struct hp_server *right = hp_server_of(core, b);
 
-    if (b == HP_NONE)
-        return 1;
-    right = hp_server_of(core, b);
-    if (hp_lost_slice_key(left) != hp_lost_slice_key(right))
-        return hp_lost_slice_key(left) < hp_lost_slice_key(right);
-    if (left->lost_slice_key == 0 && left->weighted_usage != right->weighted_usage)
-        return left->weighted_usage < right->weighted_usage;
-    return a < b;
+    if (hp_claim_of(left) != hp_claim_of(right))
+        return hp_claim_of(left) < hp_claim_of(right);
+    return left->lost_slice_key == 0 && left->weighted_usage < right->weighted_usage;
 }
 
-/* Who has work and is first to get a share, or HP_NONE. */
-HP_STEP hp_u32 hp_share_first(struct hp_core *core) {
-    hp_u32 best = HP_FORGET(HP_NONE);
-    hp_u32 vcpu = HP_FORGET(0u);
-
-    HP_FOR (step, HP_VCPUS) {
-        vcpu = hp_next_runnable(core, vcpu);
-        if (vcpu == HP_NONE)
-            break;
-        if (hp_wants_share(hp_server_of(core, vcpu)) && hp_shares_before(core, vcpu, best))
-            best = vcpu;
-        vcpu = HP_FORGET(vcpu + 1u);
-        best = HP_FORGET(best);
-    }
-    return best;
-}
-
-/* When the first period begins of a server that waits for it; all with work do, or HP_NEVER. */
-HP_STEP hp_u64 hp_gap_end(struct hp_core *core) {
+/* Who has work and is first to get a share, or HP_NONE. 'gap' is when the first period begins of a
+ * server that waits for it, as all with work do, or HP_NEVER. */
+HP_STEP hp_u32 hp_share_first(struct hp_core *core, hp_u64 *gap_ns) {
     hp_u64 end_ns = HP_FORGET(HP_NEVER);
-    hp_u32 next = HP_FORGET(0u);
+    hp_u32 best = HP_FORGET(HP_NONE);
 
-    HP_FOR (step, HP_VCPUS) {
-        const struct hp_server *server;
+    HP_FOR (vcpu, core->numbers) {
+        const struct hp_server *server = hp_server_of(core, vcpu);
 
-        next = hp_next_runnable(core, next);
-        if (next == HP_NONE)
-            break;
-        server = hp_server_of(core, next);
-        if (!(server->flags & HP_BEST_EFFORT))
+        if (hp_wants_share(server) && (best == HP_NONE || hp_shares_before(core, vcpu, best)))
+            best = vcpu;
+        if (server->runnable && !hp_is_effort(server))
             end_ns = hp_least(end_ns, server->deadline_ns);
-        next = HP_FORGET(next + 1u);
+        best = HP_FORGET(best);
         end_ns = HP_FORGET(end_ns);
     }
-    return end_ns;
+    *gap_ns = end_ns;
+    return best;
 }
 
 /* When a share that is given now begins: where the one before it ended, however late that is. */
@@ -91,55 +83,47 @@ HP_FN hp_u64 hp_share_start(const struct hp_core *core) {
     return share->until_ns;
 }
 
-/* Plans who has the pcpu if no server has: the share goes on, another one begins, or neither. */
-HP_RARE void hp_weights_use(struct hp_core *core, struct hp_pcpu *slot) {
+/* Plans who has the only pcpu if no server has: the share goes on, another begins, or neither. */
+HP_RARE void hp_weights_use(struct hp_core *core) {
+    struct hp_plan *plan = &hp_pcpu_of(core, 0)->plan;
     struct hp_share *share = &core->share;
+    hp_u64 gap_ns;
     hp_u32 vcpu;
 
     share->planned = 0;
-    if (slot->plan_run != HP_NONE || hp_stolen(core))
+    if (plan->run != HP_NONE || hp_stolen(core))
         return;
     if (share->vcpu != HP_NONE && core->now_ns < share->until_ns)
-        slot->plan_effort = share->vcpu;
-    vcpu = hp_share_first(core);
-    if (vcpu == HP_NONE || hp_gap_end(core) - hp_share_start(core) < HP_SHARE_NS)
+        plan->effort = share->vcpu;
+    vcpu = hp_share_first(core, &gap_ns);
+    if (vcpu == HP_NONE || gap_ns - hp_share_start(core) < HP_SHARE_NS)
         return;
-    if (slot->plan_effort == HP_NONE || hp_lost_slice_key(hp_server_of(core, vcpu)) < share->key) {
-        slot->plan_effort = vcpu;
+    if (plan->effort == HP_NONE || hp_claim_of(hp_server_of(core, vcpu)) < share->key) {
+        plan->effort = vcpu;
         share->planned = 1;
     }
 }
 
-/* All that take part with this one pay its score, and it has what a share costs it. */
-HP_STEP void hp_weigh(struct hp_core *core, hp_u32 vcpu) {
+/* The one that has got a share pays for it: with its claim; else all that take part pay its usage
+ * by weight, and it has what a share costs it. */
+HP_STEP void hp_pay_share(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    const hp_u64 score = HP_FORGET(server->weighted_usage);
-    hp_u32 next = HP_FORGET(0u);
+    const hp_u64 usage = HP_FORGET(server->weighted_usage);
+    const struct hp_params *params = &server->params;
 
-    HP_FOR (step, HP_VCPUS) {
-        struct hp_server *other;
+    core->share.key = hp_claim_of(server);
+    server->lost_slice_key = 0;
+    if (core->share.key != HP_NEVER)
+        return;
+    HP_FOR (number, core->numbers) {
+        struct hp_server *other = hp_server_of(core, number);
 
-        next = hp_next_runnable(core, next);
-        if (next == HP_NONE)
-            break;
-        other = hp_server_of(core, next);
         if (hp_wants_share(other))
-            other->weighted_usage =
-                other->weighted_usage > score ? other->weighted_usage - score : 0;
-        next = HP_FORGET(next + 1u);
+            other->weighted_usage -= hp_least(other->weighted_usage, usage);
     }
-    if (server->flags & HP_BEST_EFFORT)
-        server->weighted_usage = hp_share_cost(HP_WEIGHT_WHOLE, hp_most(server->weight, 1u));
-    else
-        server->weighted_usage = hp_share_cost(server->period_ns, server->budget_ns);
-}
-
-/* The one that has got a share pays for it: with its claim, or by its score. */
-HP_FN void hp_settle_share(struct hp_core *core, hp_u32 vcpu) {
-    core->share.key = hp_lost_slice_key(hp_server_of(core, vcpu));
-    if (core->share.key == HP_NEVER)
-        hp_weigh(core, vcpu);
-    hp_server_of(core, vcpu)->lost_slice_key = 0;
+    server->weighted_usage = hp_is_effort(server)
+                                 ? hp_share_cost(HP_WEIGHT_WHOLE, hp_most(params->weight, 1u))
+                                 : hp_share_cost(params->period_ns, params->budget_ns);
 }
 
 /* The planned grant is in force: a share begins, goes on, or has ended. */
@@ -149,14 +133,14 @@ HP_RARE void hp_weights_commit(struct hp_core *core, hp_u32 vcpu) {
     if (vcpu != HP_NONE && share->planned) {
         share->until_ns = hp_share_start(core) + HP_SHARE_NS;
         share->planned = 0;
-        hp_settle_share(core, vcpu);
+        hp_pay_share(core, vcpu);
     }
     share->vcpu = vcpu;
 }
 
 /* Who runs pays, but nobody for a share. */
-HP_FN hp_u32 hp_weights_pays(const struct hp_pcpu *slot) {
-    const struct hp_grant *grant = &slot->grant;
+HP_FN hp_u32 hp_weights_pays(const struct hp_pcpu *pcpu) {
+    const struct hp_grant *grant = &pcpu->grant;
 
-    return grant->pay == (slot->effort == HP_NONE ? grant->run : HP_NONE) && grant->also == HP_NONE;
+    return grant->pay == (pcpu->effort == HP_NONE ? grant->run : HP_NONE) && grant->also == HP_NONE;
 }

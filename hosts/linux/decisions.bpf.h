@@ -420,7 +420,6 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, hp_u32 p
     struct lock_domain *domain = domain_by(lock);
     const struct hp_grant *grant;
     hp_u32 before, payer;
-    struct hp_grant now;
     hp_u64 *since_ns;
     hp_u64 kicks = 0;
 
@@ -440,17 +439,17 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, hp_u32 p
     payer = grant->pay;
     account_grant(domain, grant, since_ns, cpu, now_ns);
     cpu->is_lent = 0;
-    hp_pick(&domain->core, pcpu, now_ns, &now);
-    cpu->until_ns = now.until_ns;
+    grant = hp_pick(&domain->core, pcpu, now_ns);
+    cpu->until_ns = grant->until_ns;
     cpu->alarm_ns = hp_found_alarm(&domain->core);
-    if (now.run != HP_NONE) {
-        cpu->granted = LX_ID(lock, now.run);
-        cpu->is_free = now.pay >= HP_VCPUS;
+    if (grant->run != HP_NONE) {
+        cpu->granted = LX_ID(lock, grant->run);
+        cpu->is_free = grant->pay >= HP_VCPUS;
     }
-    record_grant(domain, lock, pcpu, &now);
+    record_grant(domain, lock, pcpu, grant);
     count_overrun(domain, payer);
     if (global) {
-        if (before != now.run)
+        if (before != grant->run)
             release_if_absent(domain, lock, cpu, before);
         kicks = kicks_of(domain) & ~(1ull << (pcpu & 63));
     }

@@ -90,11 +90,9 @@ class Core {
 
     std::tuple<hp_u64, hp_u64, nb::object, nb::object, nb::object, hp_u32> pick(hp_u32 pcpu,
                                                                                 hp_u64 now_ns) {
-        hp_grant grant;
-
         if (pcpu >= hp_pcpus(core_.get()))
             throw std::out_of_range("no such pcpu");
-        hp_pick(core_.get(), pcpu, now_ns, &grant);
+        const hp_grant &grant = *hp_pick(core_.get(), pcpu, now_ns);
         return {grant.start_ns,  grant.until_ns,   name(grant.run),
                 name(grant.pay), name(grant.also), grant.level};
     }

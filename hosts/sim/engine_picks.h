@@ -168,7 +168,7 @@ inline void Engine::pick(u32 id, bool interrupted) {
     if (rule_ != nullptr) [[unlikely]]
         pick_by_rule(id, grant);
     else
-        hp_pick(&lock.core, id - lock.first_pcpu, now_ns_, &grant);
+        grant = *hp_pick(&lock.core, id - lock.first_pcpu, now_ns_);
     const u32 run = lock.global(grant.run);
 
     if (run != pcpu.run) {

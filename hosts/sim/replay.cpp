@@ -378,10 +378,9 @@ u32 Replay::join(const hp_record &record) {
 bool Replay::pick(const hp_record &record) {
     const u32 pcpu = pcpu_of(record.pcpu);
     const u8 known = HP_RECORD_SECOND_PAYER | HP_RECORD_EXTRA;
-    hp_grant grant;
 
     charge(pcpu);
-    hp_pick(core(), pcpu, now_ns_, &grant);
+    const hp_grant grant = *hp_pick(core(), pcpu, now_ns_);
     look_how_late(pcpu);
     seat(pcpu) = {grant, NEVER};
     answer_ = record;

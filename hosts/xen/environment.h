@@ -13,9 +13,7 @@
 /* The hypervisor's text is to stay small: what several rules have in common is there once, and
  * what is seldom needed is made small rather than fast. */
 #define HP_STEP static __attribute__((__noinline__, __unused__))
-#define HP_SHARED static __attribute__((__noinline__, __unused__))
 #define HP_RARE static __attribute__((__cold__, __noinline__, __unused__))
-#define HP_SHORT_WAY(x) 0u
 
 /* Kconfig has no global policies: a lock domain is one pcpu. */
 #ifndef CONFIG_HYPERPERIOD_GLOBAL

@@ -783,7 +783,7 @@ static struct sched_unit *pick_runnable(struct lock_domain *ld, unsigned int pcp
     {
         struct vcpu_slot *slot;
 
-        hp_pick(&ld->core, pcpu, now_ns, grant);
+        *grant = *hp_pick(&ld->core, pcpu, now_ns);
         record_grant(ld, pcpu, grant, host);
         if ( grant->run == HP_NONE )
             return NULL;

@@ -116,7 +116,7 @@ HP_FN void scenario_pass(void) {
 SCENARIO_PART hp_u32 scenario_pick(hp_u32 pcpu) {
     struct hp_grant *grant = &life.grant[HP_INDEX(pcpu, HP_PCPUS)];
 
-    hp_pick(&life.core, pcpu, life.now_ns, grant);
+    hp_copy_grant(grant, hp_pick(&life.core, pcpu, life.now_ns));
     life.picks++;
     scenario_note(((hp_u64)pcpu << 32) | grant->level);
     scenario_note(((hp_u64)grant->run << 32) | grant->pay);

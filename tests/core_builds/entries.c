@@ -34,8 +34,8 @@ void entry_depart(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     hp_depart(core, vcpu, now_ns);
 }
 
-void entry_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns, struct hp_grant *grant) {
-    hp_pick(core, pcpu, now_ns, grant);
+const struct hp_grant *entry_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
+    return hp_pick(core, pcpu, now_ns);
 }
 
 hp_u64 entry_kicks(struct hp_core *core, hp_u64 now_ns) {

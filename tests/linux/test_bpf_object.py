@@ -13,7 +13,7 @@ from tests.support.on_linux import need_linux
 
 MOST_INSTRUCTIONS = 200_000
 MOST_STACK_BYTES = 400
-FRAMES = 8
+FRAMES = 6
 REQUESTS = re.findall(
     r"^ \*   (lx_\w+) +struct lx_\w+ ", (TOP / "hosts/linux/shared.h").read_text(), re.MULTILINE
 )

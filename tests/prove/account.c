@@ -10,18 +10,19 @@ void drop_level(void) {
     const hp_u64 over_ns = any_time();
 
     hp_drop_level(server, over_ns);
-    SHOW(server->extra_ns > 0 && server->extra_ns <= (hp_i64)server->budget_ns,
+    SHOW(server->extra_ns > 0 && server->extra_ns <= (hp_i64)server->params.budget_ns,
          "something is left on the level that is reached, and no more than a budget");
     SHOW(server->level > before.level || server->level == HP_NONE, "it is a lower one");
-    if (over_ns < server->budget_ns)
-        SHOW(server->extra_ns == (hp_i64)(server->budget_ns - over_ns), "one level pays all");
+    if (over_ns < server->params.budget_ns)
+        SHOW(server->extra_ns == (hp_i64)(server->params.budget_ns - over_ns),
+             "one level pays all");
     else
-        SHOW(
-            server->extra_ns
-                == (hp_i64)(server->budget_ns
-                            - (over_ns
-                               - PRODUCT(QUOTIENT(over_ns, server->budget_ns), server->budget_ns))),
-            "whole budgets are paid by whole levels");
+        SHOW(server->extra_ns
+                 == (hp_i64)(server->params.budget_ns
+                             - (over_ns
+                                - PRODUCT(QUOTIENT(over_ns, server->params.budget_ns),
+                                          server->params.budget_ns))),
+             "whole budgets are paid by whole levels");
 }
 
 /* A server whose account has been emptied by a rule (polling, slice-once) has an extra level. */
@@ -32,7 +33,7 @@ void deplete(void) {
 
     TAKE(server->level == 0);
     server->remaining_ns = 0;
-    hp_deplete(&core, VCPU);
+    hp_deplete(&core, VCPU, 1);
     show_account(&core, now_ns);
     SHOW(server->remaining_ns == 0, "nothing of its own");
     SHOW((server->level > 0) == (hp_may_drop(&core, server) != 0), "extra time if it may");

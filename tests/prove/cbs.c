@@ -69,25 +69,27 @@ void prove_cbs_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     const struct hp_server before = *server;
 
+    show_told(core);
     SHOW(now_ns == the_time_ns, "what was used up to now is charged");
     any_account(server);
     any_parameters(server);
     TAKE(account_holds(core, server, now_ns));
     TAKE(cbs_refills_give(&before, server, now_ns));
-    tell(server);
+    tell(core);
 }
 
 hp_u64 prove_cbs_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     const hp_u64 span_ns = nondet_u64();
 
+    show_told(core);
     SHOW(from_ns == the_time_ns && from_ns <= to_ns, "time goes on");
     TAKE(span_ns <= to_ns - from_ns);
     TAKE(server->deadline_ns < 2u * HP_TIME_MAX - span_ns);
     server->deadline_ns += span_ns;
     the_time_ns += span_ns;
     TAKE(account_holds(core, server, the_time_ns));
-    tell(server);
+    tell(core);
     return span_ns;
 }
 
@@ -110,13 +112,14 @@ hp_u64 prove_cbs_charge_piece(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns,
     struct hp_server *server = hp_server_of(core, vcpu);
     const hp_u64 end_ns = nondet_u64();
 
+    show_told(core);
     SHOW(from_ns == the_time_ns && from_ns < to_ns, "a piece begins where the one before ended");
     TAKE(from_ns <= end_ns && end_ns <= to_ns);
     any_account(server);
     any_parameters(server);
     the_time_ns = end_ns;
     TAKE(account_holds(core, server, end_ns));
-    tell(server);
+    tell(core);
     return end_ns;
 }
 

@@ -33,15 +33,15 @@ static hp_u32 refills_give(const struct hp_server *before, const struct hp_serve
                            hp_u64 now_ns) {
     if (before->deadline_ns > now_ns)
         return same_account(before, after);
-    if (after->deadline_ns <= now_ns || after->deadline_ns - now_ns > after->period_ns
+    if (after->deadline_ns <= now_ns || after->deadline_ns - now_ns > after->params.period_ns
         || after->level > 0 || after->extra_ns != 0)
         return 0;
     if (before->change_at_ns == HP_NEVER && !same_parameters(before, after))
         return 0;
-    if (before->deadline_ns == now_ns && after->deadline_ns != now_ns + after->period_ns)
+    if (before->deadline_ns == now_ns && after->deadline_ns != now_ns + after->params.period_ns)
         return 0;
     if (before->remaining_ns >= 0)
-        return after->remaining_ns == (hp_i64)after->budget_ns;
+        return after->remaining_ns == (hp_i64)after->params.budget_ns;
     return after->remaining_ns > before->remaining_ns;
 }
 
@@ -50,24 +50,26 @@ void prove_spend(struct hp_core *core, hp_u32 vcpu, hp_u64 span_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     const struct hp_server before = *server;
 
+    show_told(core);
     SHOW(span_ns < HP_TIME_MAX - the_time_ns, "spend needs a time that is one");
     any_account(server);
     the_time_ns += span_ns;
     TAKE(account_holds(core, server, the_time_ns));
     TAKE(spend_gives(core, &before, server, span_ns));
-    tell(server);
+    tell(core);
 }
 
 void prove_timed_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     const struct hp_server before = *server;
 
+    show_told(core);
     SHOW(now_ns == the_time_ns, "what was used up to now is charged");
     any_account(server);
     any_parameters(server);
     TAKE(account_holds(core, server, now_ns));
     TAKE(refills_give(&before, server, now_ns));
-    tell(server);
+    tell(core);
 }
 
 /*

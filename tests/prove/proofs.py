@@ -16,12 +16,8 @@ ROOT = HERE.parents[1]
 
 ARITHMETIC = ("hp_parts:prove_parts", "hp_rest:prove_rest", "hp_times:prove_times")
 """Verbs of core/wide.h, and what takes their place: the laws of arithmetic.h."""
-QUEUE = (
-    "hp_requeue:prove_requeue",
-    "hp_requeue_ready:prove_requeue",
-    "hp_dequeue:prove_requeue",
-)
-"""The verbs that tell the queue of a change, and the notebook of world.h that takes their place."""
+QUEUE = ("hp_requeue:prove_requeue",)
+"""The verb that tells the queues of a change, and the notebook of world.h that takes its place."""
 
 WHOLE = (
     "hp_server_of:one_of_two",
@@ -74,11 +70,12 @@ ROUND_THE_END = QUEUES[8:]
 
 CHARGED = ("hp_charge_all:prove_charge_all",)
 SETTLED = ("hp_settle:prove_settle",)
+PICKED = (*SETTLED, "hp_charge_pcpu:prove_charge_pcpu")
 RULES = tuple((f"-DBUDGET=HP_BUDGET_{rule}",) for rule in ("PERIODIC", "DEFERRABLE"))
 EACH_VCPU = tuple((*rule, f"-DVCPU={vcpu}u") for rule in RULES for vcpu in (0, 1))
-EACH_PAYER = tuple(
-    (*rule, f"-DPAYER={payer}") for rule in RULES for payer in ("HP_NONE", "0u", "1u")
-)
+PAYERS = ("HP_NONE", "0u", "1u")
+EACH_PAYER = tuple((*rule, f"-DPAYER={payer}") for rule in RULES for payer in PAYERS)
+EACH_VCPU_AND_PAYER = tuple((*case, f"-DPAYER={payer}") for case in EACH_VCPU for payer in PAYERS)
 
 
 def _of_whole(
@@ -285,10 +282,22 @@ PROOFS = (
         EACH_PAYER,
     ),
     _of_whole("settle", "the invariant of the whole; what is due is done", CHARGED),
-    _of_whole("arrive", "the invariant of the whole; the vcpu has work", SETTLED, EACH_VCPU),
-    _of_whole("depart", "the invariant of the whole; the vcpu has none", CHARGED, EACH_VCPU),
-    _of_whole("pick", "the invariant of the whole, and its laws", SETTLED),
-    _of_whole("kicks", "the invariant of the whole, and its laws", SETTLED),
+    _of_whole(
+        "arrive", "the invariant of the whole; the vcpu has work", SETTLED, EACH_VCPU_AND_PAYER
+    ),
+    _of_whole("depart", "the invariant of the whole; the vcpu has none", (), EACH_VCPU),
+    _of_whole(
+        "pick",
+        "the invariant of the whole, and its laws; who is first pays; the grant ends later than "
+        "now and is the planned one",
+        PICKED,
+    ),
+    _of_whole(
+        "kicks",
+        "the invariant of the whole, and its laws; a pcpu whose grant is wrong is named, and some "
+        "pcpu if nobody would wake up for the next alarm",
+        SETTLED,
+    ),
     _of_whole("check", "no law is broken, whenever it is asked", SETTLED),
     _of_whole("init", "with two servers added it keeps the invariant of the whole"),
 )

@@ -83,8 +83,11 @@ def build(proof: Proof, case: tuple[str, ...], sources: Path, folder: Path) -> P
     return small
 
 
-def ask(proof: Proof, sources: Path) -> Answer:
-    """Compiles a proof against the core beside `sources` and asks for all its cases."""
+def ask(proof: Proof, sources: Path, *, first: bool = False) -> Answer:
+    """Compiles a proof against the core beside `sources` and asks for all its cases.
+
+    Up to the first that fails, if that is enough (`first`).
+    """
     start = time.monotonic()
     shown, failed = 0, list[str]()
     for case in proof.cases:
@@ -92,6 +95,8 @@ def ask(proof: Proof, sources: Path) -> Answer:
         wrong = [one for one in results if one["status"] != "SUCCESS"]
         shown += len(results) - len(wrong)
         failed += [f"{one['description']} ({place(one)})" for one in wrong]
+        if first and failed:
+            break
     return Answer(proof.name, shown, tuple(failed), time.monotonic() - start)
 
 
@@ -159,7 +164,7 @@ def seen(mutant: Mutant) -> Answer:
         shutil.copytree(HERE, Path(folder) / "tests" / "prove")
         file = Path(folder) / "core" / mutant.file
         file.write_text(mutant.apply(file.read_text()))
-        return ask(proof, Path(folder) / "tests" / "prove")
+        return ask(proof, Path(folder) / "tests" / "prove", first=True)
 
 
 def try_mutants(mutants: Iterable[Mutant], jobs: int) -> bool:

@@ -36,14 +36,14 @@ static hp_u32 queue_holds(const struct hp_core *core, hp_u32 count) {
 
         if (i >= count)
             break;
-        if (one->amount_ns == 0 || one->amount_ns > server->budget_ns
+        if (one->amount_ns == 0 || one->amount_ns > server->params.budget_ns
             || one->time_ns > HP_LATEST_NS)
             return 0;
         if (i > 0 && one->time_ns != HP_LATEST_NS
             && refill(core, i - 1u)->time_ns + refill(core, i - 1u)->amount_ns > one->time_ns)
             return 0;
         if (one->time_ns < refill(core, 0)->time_ns
-            || one->time_ns - refill(core, 0)->time_ns > server->period_ns)
+            || one->time_ns - refill(core, 0)->time_ns > server->params.period_ns)
             return 0;
     }
     return 1;
@@ -83,12 +83,12 @@ void sporadic_append(void) {
     const hp_u64 time_ns = nondet_u64();
     const hp_u64 amount_ns = nondet_u64();
     const hp_u32 stays = nondet_u32();
-    const hp_u64 budget_ns = core.server[VCPU].budget_ns;
+    const hp_u64 budget_ns = core.server[VCPU].params.budget_ns;
 
     TAKE(stays <= 1u && COUNT - stays < HP_REFILLS);
     TAKE(amount_ns > 0 && time_ns <= HP_LATEST_NS);
     TAKE(time_ns >= refill(&core, COUNT - 1u)->time_ns);
-    TAKE(time_ns - refill(&core, 0)->time_ns <= core.server[VCPU].period_ns);
+    TAKE(time_ns - refill(&core, 0)->time_ns <= core.server[VCPU].params.period_ns);
     TAKE(amount_ns <= budget_ns && refill(&core, COUNT - 1u)->amount_ns <= budget_ns - amount_ns);
     /* Where the head alone stays, what is added comes when that could be used up. */
     if (stays && COUNT == 1u && time_ns < HP_LATEST_NS)

@@ -28,10 +28,10 @@ void slice_begin(void) {
     the_laws = REFILLS;
     hp_slice_begin(&core, VCPU, now_ns);
     show_account(&core, now_ns);
-    SHOW(server->deadline_ns == now_ns + server->period_ns, "a period begins now");
+    SHOW(server->deadline_ns == now_ns + server->params.period_ns, "a period begins now");
     SHOW(server->lost_slice_key == 0 && server->level == 0, "nothing is left of the one before");
     if (before.remaining_ns >= 0)
-        SHOW(server->remaining_ns == (hp_i64)server->budget_ns, "with a full slice");
+        SHOW(server->remaining_ns == (hp_i64)server->params.budget_ns, "with a full slice");
     else
         SHOW(server->remaining_ns > before.remaining_ns, "or with part of a debt paid back");
 }
@@ -54,24 +54,26 @@ void slice_lose(void) {
 void prove_slice_begin(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
+    show_told(core);
     SHOW(server->deadline_ns <= now_ns, "a period begins when the one before has ended");
     any_account(server);
     TAKE(account_holds(core, server, now_ns));
-    TAKE(server->deadline_ns == now_ns + server->period_ns && server->level == 0);
-    tell(server);
+    TAKE(server->deadline_ns == now_ns + server->params.period_ns && server->level == 0);
+    tell(core);
 }
 
 void prove_slice_lose(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
     const hp_u64 deadline_ns = server->deadline_ns;
 
+    show_told(core);
     SHOW(server->remaining_ns > 0, "there is something to lose");
     any_account(server);
     server->lost_slice_key = nondet_u64();
     TAKE(account_holds(core, server, the_time_ns));
     TAKE(server->lost_slice_key > 0 && server->remaining_ns == 0
          && server->deadline_ns == deadline_ns);
-    tell(server);
+    tell(core);
 }
 
 void slice_first(void) {

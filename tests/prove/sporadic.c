@@ -23,13 +23,13 @@ static hp_u32 queue_holds(const struct hp_core *core) {
 
     for (hp_u32 i = 0; i < COUNT; i++) {
         if (refill(core, i)->amount_ns == 0 || refill(core, i)->time_ns < last_ns
-            || refill(core, i)->amount_ns > server->budget_ns - sum_ns)
+            || refill(core, i)->amount_ns > server->params.budget_ns - sum_ns)
             return 0;
         last_ns = refill(core, i)->time_ns;
         sum_ns += refill(core, i)->amount_ns;
     }
-    return sum_ns == server->budget_ns && last_ns <= HP_LATEST_NS
-           && last_ns - refill(core, 0)->time_ns <= server->period_ns;
+    return sum_ns == server->params.budget_ns && last_ns <= HP_LATEST_NS
+           && last_ns - refill(core, 0)->time_ns <= server->params.period_ns;
 }
 
 /* Any core in which the queue keeps its law. */
@@ -48,9 +48,9 @@ void sporadic_usable(void) {
     struct hp_core core = any_queue();
     const hp_u64 usable_ns = hp_sporadic_usable(&core, VCPU, now_ns);
 
-    SHOW(usable_ns <= core.server[VCPU].budget_ns, "no more than the budget has come back");
+    SHOW(usable_ns <= core.server[VCPU].params.budget_ns, "no more than the budget has come back");
     SHOW((usable_ns > 0) == (refill(&core, 0)->time_ns <= now_ns), "the first comes back first");
-    SHOW((usable_ns == core.server[VCPU].budget_ns)
+    SHOW((usable_ns == core.server[VCPU].params.budget_ns)
              == (refill(&core, COUNT - 1u)->time_ns <= now_ns),
          "all of it is there once the last has come");
 }
@@ -59,7 +59,7 @@ void sporadic_usable(void) {
 void sporadic_use_rounds(void) {
     struct hp_core core = any_queue();
     const hp_u64 rounds = nondet_u64();
-    const hp_u64 period_ns = core.server[VCPU].period_ns;
+    const hp_u64 period_ns = core.server[VCPU].params.period_ns;
     const hp_u64 first_ns = refill(&core, 0)->time_ns;
 
     law_division(HP_LATEST_NS, period_ns);

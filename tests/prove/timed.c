@@ -13,7 +13,7 @@ static hp_u32 periods_give(const struct hp_core *core, const struct hp_server *b
     if (after->level > 0 || after->extra_ns != 0)
         return 0;
     if (hp_may_drop(core, before))
-        return after->remaining_ns == (hp_i64)after->budget_ns;
+        return after->remaining_ns == (hp_i64)after->params.budget_ns;
     return after->remaining_ns == before->remaining_ns - (hp_i64)span_ns + (hp_i64)refilled_ns;
 }
 
@@ -50,13 +50,13 @@ void timed_charge_periods(void) {
     const struct hp_server before = *server;
     hp_u64 periods;
 
-    TAKE(from_ns <= to_ns && server->deadline_ns == from_ns + server->period_ns);
+    TAKE(from_ns <= to_ns && server->deadline_ns == from_ns + server->params.period_ns);
     the_laws = COMPLEMENT;
-    periods = hp_parts(to_ns - from_ns, server->period_ns);
+    periods = hp_parts(to_ns - from_ns, server->params.period_ns);
     hp_timed_charge_periods(&core, VCPU, periods);
-    show_account(&core, from_ns + PRODUCT(periods, server->period_ns));
-    SHOW(periods_give(&core, &before, server, PRODUCT(periods, server->period_ns),
-                      PRODUCT(periods, server->budget_ns)),
+    show_account(&core, from_ns + PRODUCT(periods, server->params.period_ns));
+    SHOW(periods_give(&core, &before, server, PRODUCT(periods, server->params.period_ns),
+                      PRODUCT(periods, server->params.budget_ns)),
          "every period costs its time and gives a budget");
 }
 
@@ -64,13 +64,14 @@ void prove_timed_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 period
     struct hp_server *server = hp_server_of(core, vcpu);
     const struct hp_server before = *server;
 
-    SHOW(server->deadline_ns == the_time_ns + server->period_ns, "a period begins");
+    show_told(core);
+    SHOW(server->deadline_ns == the_time_ns + server->params.period_ns, "a period begins");
     SHOW(periods == the_count && the_whole_ns < HP_TIME_MAX - the_time_ns, "the time is one");
     the_time_ns += the_whole_ns;
     any_account(server);
     TAKE(account_holds(core, server, the_time_ns));
     TAKE(periods_give(core, &before, server, the_whole_ns, the_given_ns));
-    tell(server);
+    tell(core);
 }
 
 void timed_charge(void) {
@@ -87,8 +88,8 @@ void timed_charge(void) {
     SHOW(the_time_ns == to_ns, "all of the time is charged");
     SHOW(server->deadline_ns >= to_ns, "no refill is passed over");
     if (before.deadline_ns < to_ns && !hp_may_drop(&core, server))
-        SHOW(server->remaining_ns + (hp_i64)(to_ns + server->period_ns - server->deadline_ns)
-                 <= (hp_i64)server->budget_ns,
+        SHOW(server->remaining_ns + (hp_i64)(to_ns + server->params.period_ns - server->deadline_ns)
+                 <= (hp_i64)server->params.budget_ns,
              "what was used since the last refill is not there any more");
 }
 
@@ -104,7 +105,7 @@ void polling_catch_up(void) {
     show_account(&core, now_ns);
     SHOW(server->deadline_ns > now_ns, "what is due is done");
     if (!server->runnable && server->idle_from_ns < now_ns
-        && server->deadline_ns - now_ns < server->period_ns)
+        && server->deadline_ns - now_ns < server->params.period_ns)
         SHOW(server->remaining_ns <= 0, "nothing is kept without work");
     if (server->runnable && before.deadline_ns > now_ns)
         SHOW(same_account(&before, server), "nothing is lost with work");

@@ -14,19 +14,10 @@
 #define SHOW(condition, what) __CPROVER_assert((condition), what)
 #define TAKE(condition) __CPROVER_assume(condition)
 
-/* Two vcpus are one group of the queues: a set of groups that is not empty has the first one. */
-static inline unsigned first_group(unsigned long long groups) {
-    SHOW(groups == 1u, "there is one group");
-    return 0;
-}
-#define __builtin_ctzll(groups) first_group(groups)
 #include "../../core/hyperperiod.h"
 
 #ifndef VCPU
 #define VCPU 0u
-#endif
-#ifndef PAYER
-#define PAYER HP_NONE
 #endif
 #ifndef WIDTH
 #define WIDTH 4
@@ -86,157 +77,210 @@ static void settle_size(struct hp_core *core) {
 
     hp_set_rules(core, &policy);
     core->pcpus = 1;
-    core->holds = 0;
-    core->words = 1;
+    core->reports_saved = 0;
     core->numbers = HP_VCPUS;
-    core->groups = 1;
     core->efforts = 0;
-    core->plain = 1;
-    core->effort_waits = 0;
+    core->bound = 0;
     core->thefts = 0;
     core->swapping = 0;
+    core->alone = 1;
     core->quantum_ns = 0;
+    core->decision_ns = 0;
     core->stolen = 0;
-    core->bound = 0;
+    core->effort_waits = 0;
     core->spare = (struct hp_spare){0};
     core->share = (struct hp_share){0, HP_NEVER, HP_NONE, 0};
 }
 
 static hp_u32 same_size(const struct hp_core *core) {
-    return core->pcpus == 1 && core->numbers == HP_VCPUS && core->groups == 1 && core->words == 1
-           && core->efforts == 0 && core->plain && !core->effort_waits && core->thefts == 0
-           && !core->swapping && core->quantum_ns == 0 && core->stolen == 0
-           && core->spare.remaining_ns == 0 && core->share.vcpu == HP_NONE;
+    return core->pcpus == 1 && !core->reports_saved && core->numbers == HP_VCPUS
+           && core->efforts == 0 && core->bound == 0 && core->thefts == 0 && !core->swapping
+           && core->alone == 1 && core->quantum_ns == 0 && core->decision_ns == 0
+           && core->stolen == 0 && !core->effort_waits && core->spare.remaining_ns == 0
+           && core->share.vcpu == HP_NONE;
 }
 
 /* Times and parameters are below their bounds. */
 static hp_u32 server_is_narrow(const struct hp_server *server) {
-    return server->period_ns < TIMES && server->budget_ns < TIMES && server->late_ns < TIMES
-           && server->deadline_ns < 2u * TIMES;
+    return server->params.period_ns < TIMES && server->params.budget_ns < TIMES
+           && server->late_ns < TIMES && server->deadline_ns < 2u * TIMES;
 }
 
-/*
- * A server that is charged up to now, though what is due may not be done: its account keeps the
- * law, a debt is no longer than a pick was late.
- */
-static hp_u32 server_holds(const struct hp_core *core, const struct hp_server *server) {
-    return hp_keeps_law(core, server, core->now_ns) && hp_level_holds(core, server)
+/* Up to when a server is charged: who pays, up to where the grant is; who does not, up to now. */
+static hp_u64 charged_up_to(const struct hp_core *core, hp_u32 vcpu) {
+    return core->pcpu[0].grant.pay == vcpu ? core->pcpu[0].charged_ns : core->now_ns;
+}
+
+/* A server, though what is due may not be done: its account keeps the law at the time up to which
+ * it is charged, and a debt is no longer than a pick was late. */
+static hp_u32 server_holds(const struct hp_core *core, hp_u32 vcpu) {
+    const struct hp_server *server = vcpu == 0 ? &server_0 : &server_1;
+
+    return hp_keeps_law(core, server, charged_up_to(core, vcpu)) && hp_level_holds(core, server)
            && server->level == 0 && server_is_narrow(server) && server->runnable <= 1u
-           && server->flags <= HP_EXTRA && !(server->flags & HP_BEST_EFFORT)
-           && server->priority < 4u && server->last_pcpu == 0 && server->change_at_ns == HP_NEVER
-           && server->funded == (server->remaining_ns > 0)
+           && server->params.flags <= HP_EXTRA && !(server->params.flags & HP_BEST_EFFORT)
+           && server->params.priority < 4u && server->last_pcpu == 0
+           && server->change_at_ns == HP_NEVER
            && (server->remaining_ns >= 0 || (hp_u64)-server->remaining_ns <= server->late_ns);
 }
 
 /* The keys of a vcpu are what its server says, and none for a number that nobody has. */
 static hp_u32 keys_hold(struct hp_core *core, hp_u32 vcpu) {
-    const hp_u32 present = one_of_two(core, vcpu)->present;
+    const struct hp_server *server = one_of_two(core, vcpu);
 
-    return core->ready.key[vcpu] == (present ? hp_ready_key(core, vcpu) : HP_NEVER)
-           && core->due.key[vcpu] == (present ? hp_due_ns(core, vcpu) : HP_NEVER)
-           && core->effort.key[vcpu] == HP_NEVER;
+    return core->ready.key[vcpu] == (server->present ? hp_ready_key(core, server) : HP_NEVER)
+           && core->due.key[vcpu] == (server->present ? hp_due_key(core, server) : HP_NEVER);
+}
+
+/* The lowest key of the only block, and whose it is: of two with the same key the first. */
+static hp_u32 block_holds(const struct hp_queue *queue) {
+    const hp_u32 of_low = queue->key[1] < queue->key[0];
+
+    return queue->low[0] == key_by_case(queue, of_low)
+           && (queue->low[0] == HP_NEVER || queue->of_low[0] == of_low);
 }
 
 /*
- * A queue remembers who is first in its only group, with its key; while that is in doubt nobody has
- * a lower key. Who is known as first of all is the first of the group.
+ * Nobody in a queue is before who is remembered as its first, by key and then by number; and if
+ * that one is known its key is the one that is remembered.
  */
 static hp_u32 queue_holds(const struct hp_queue *queue) {
-    hp_u32 holds = queue->doubted <= 1u && queue->known <= 1u && queue->first[0] < HP_VCPUS
-                   && queue->best < HP_VCPUS;
+    hp_u32 holds = queue->known <= 1u && queue->first < HP_VCPUS && queue->blocks == 1u
+                   && (queue->low[0] == 0 || block_holds(queue));
 
-    for (hp_u32 vcpu = 0; vcpu < HP_GROUP; vcpu++) {
+    for (hp_u32 vcpu = 0; vcpu < HP_KEYS; vcpu++) {
         if (vcpu >= HP_VCPUS)
             holds &= queue->key[vcpu] == HP_NEVER;
-        holds &= queue->low[0] <= queue->key[vcpu];
+        holds &= queue->key[vcpu] > queue->lowest
+                 || (queue->key[vcpu] == queue->lowest
+                     && (vcpu >= queue->first || queue->lowest == HP_NEVER));
     }
-    if (!queue->doubted)
-        holds &= key_by_case(queue, queue->first[0]) == queue->low[0];
     if (queue->known)
-        holds &=
-            !queue->doubted && queue->best == queue->first[0] && queue->lowest == queue->low[0];
+        holds &= key_by_case(queue, queue->first) == queue->lowest;
     return holds;
 }
 
-/* A plan that stands gives the pcpu to who is first, who pays, and runs if it has work. */
-static hp_u32 plan_holds(struct hp_core *core, const struct hp_pcpu *slot) {
-    const hp_u32 holder = slot->plan_holder;
-    const hp_u64 key = holder < HP_VCPUS ? key_by_case(&core->ready, holder) : HP_NEVER;
+/* Who should be given the pcpu by the prose of the order rule: the lowest key; of two equals the
+ * one that had the pcpu last goes on, else the lower number is first. */
+static hp_u32 first_in_order(const struct hp_core *core, hp_u32 last) {
+    const hp_u64 *key = core->ready.key;
+
+    if (key[0] == HP_NEVER && key[1] == HP_NEVER)
+        return HP_NONE;
+    if (key[0] == key[1])
+        return last == 1u ? 1u : 0;
+    return key[0] < key[1] ? 0 : 1u;
+}
+
+/* Who had the pcpu last, in the role that servers are ordered in. */
+static hp_u32 last_holder(const struct hp_core *core) {
+    return core->pcpu[0].last[hp_holder_role(core)];
+}
+
+/* A plan that stands is the one that would be made now: it gives the pcpu to who is first, who
+ * pays, and runs if it has work. */
+static hp_u32 plan_holds(struct hp_core *core, const struct hp_plan *plan) {
+    const hp_u32 holder = first_in_order(core, last_holder(core));
 
     if (!core->planned)
         return 1;
-    if (!is_none_or_present(core, holder) || (holder != HP_NONE && key == HP_NEVER))
-        return 0;
-    return key <= core->ready.key[0] && key <= core->ready.key[1] && slot->plan_pay == holder
-           && slot->plan_also == HP_NONE && slot->plan_effort == HP_NONE
-           && slot->plan_run
+    return plan->holder == holder && plan->pay == holder && core->weakest == holder
+           && plan->also == HP_NONE && plan->effort == HP_NONE
+           && plan->run
                   == ((holder == 0 && server_0.runnable) || (holder == 1u && server_1.runnable)
                           ? holder
                           : HP_NONE);
 }
 
 /*
- * The grant in force is charged up to now. Who runs pays; its next refill does not lie before now;
- * and what it has reaches to where it should pick again.
+ * The grant in force is charged up to some time that is not to come. Who runs pays; its next refill
+ * does not lie before that time; and what it had then reaches to the end of the grant.
  */
-static hp_u32 grant_holds(struct hp_core *core, const struct hp_pcpu *slot) {
-    const struct hp_grant *grant = &slot->grant;
-    const hp_u64 due_ns = hp_least(grant->until_ns, slot->invalid_since_ns);
+static hp_u32 grant_holds(struct hp_core *core, const struct hp_pcpu *pcpu) {
+    const struct hp_grant *grant = &pcpu->grant;
     const struct hp_server *payer = grant->pay == 0 ? &server_0 : &server_1;
 
-    if (grant->start_ns != core->now_ns || grant->also != HP_NONE
+    if (pcpu->charged_ns > core->now_ns || grant->start_ns > pcpu->charged_ns
+        || grant->also != HP_NONE || grant->level != 0 || pcpu->effort != HP_NONE
         || (grant->run != HP_NONE && grant->run != grant->pay)
-        || !is_none_or_present(core, grant->pay))
+        || !is_none_or_present(core, grant->pay) || !is_none_or_present(core, pcpu->last[HP_PAYER])
+        || !is_none_or_present(core, pcpu->last[HP_RUNNER]))
         return 0;
     if (grant->pay == HP_NONE)
         return 1;
-    return payer->deadline_ns >= core->now_ns && due_ns < 4u * TIMES
-           && (hp_i64)core->now_ns + payer->remaining_ns >= (hp_i64)due_ns;
+    return payer->deadline_ns >= pcpu->charged_ns && grant->until_ns < 4u * TIMES
+           && (hp_i64)pcpu->charged_ns + payer->remaining_ns >= (hp_i64)grant->until_ns;
+}
+
+/* When the next refill is due that somebody has to look after. */
+static hp_u64 next_alarm(const struct hp_core *core) {
+    return hp_least(core->due.key[0], core->due.key[1]);
+}
+
+/* Whether the grant in force is the planned one. */
+static hp_u32 is_as_planned(const struct hp_pcpu *pcpu) {
+    return pcpu->grant.run == pcpu->plan.run && pcpu->grant.pay == pcpu->plan.pay
+           && !pcpu->must_repick;
+}
+
+/*
+ * While a plan stands, a grant that is not suspected is the planned one; and unless the core is
+ * about to find out when anything is due (0), the pcpu wakes up for it.
+ */
+static hp_u32 suspects_hold(const struct hp_core *core, const struct hp_pcpu *pcpu) {
+    const struct hp_grant *grant = &pcpu->grant;
+
+    if (core->suspects > 1u)
+        return 0;
+    if (!core->planned || core->suspects)
+        return 1;
+    return is_as_planned(pcpu)
+           && (core->due_ns == 0
+               || (grant->until_ns <= next_alarm(core) && grant->until_ns <= core->due_ns));
+}
+
+/* Before its due time no grant ends and nobody has to look after a refill. */
+static hp_u32 due_holds(const struct hp_core *core) {
+    return core->due_ns <= next_alarm(core) && core->due_ns <= core->pcpu[0].grant.until_ns;
 }
 
 /* Whether all refills that somebody has to look after are done. */
 static hp_u32 is_settled(const struct hp_core *core) {
-    return core->due.key[0] > core->now_ns && core->due.key[1] > core->now_ns;
-}
-
-/* Unless the core says that something may be due, nothing is. */
-static hp_u32 overdue_holds(const struct hp_core *core) {
-    return core->overdue <= 1u && (core->overdue || is_settled(core));
+    return next_alarm(core) > core->now_ns;
 }
 
 /* The invariant: a pure predicate of the state between any two calls. */
 static hp_u32 invariant(struct hp_core *core) {
-    hp_u32 holds = same_size(core) && core->now_ns < TIMES && core->planned <= 1u
-                   && core->work[0] == (server_0.runnable | server_1.runnable << 1u);
+    hp_u32 holds = same_size(core) && core->now_ns < TIMES && core->planned <= 1u;
 
     for (hp_u32 vcpu = 0; vcpu < HP_VCPUS; vcpu++) {
         const struct hp_server *server = one_of_two(core, vcpu);
 
-        holds &= server->present ? server->present == 1u && server_holds(core, server)
+        holds &= server->present ? server->present == 1u && server_holds(core, vcpu)
                                  : !server->runnable && server->last_pcpu == 0;
         holds &= keys_hold(core, vcpu);
     }
-    return holds && queue_holds(&core->ready) && queue_holds(&core->due)
-           && queue_holds(&core->effort) && overdue_holds(core) && plan_holds(core, core->pcpu)
-           && grant_holds(core, core->pcpu);
+    return holds && queue_holds(&core->ready) && queue_holds(&core->due) && due_holds(core)
+           && plan_holds(core, &core->pcpu[0].plan) && grant_holds(core, &core->pcpu[0])
+           && suspects_hold(core, &core->pcpu[0]);
 }
 
 /* Shows the invariant part by part, so that one that is broken is named. */
 static void show_invariant(struct hp_core *core) {
     SHOW(same_size(core), "the size");
-    SHOW(!server_0.present || server_holds(core, &server_0), "the account of the first server");
-    SHOW(!server_1.present || server_holds(core, &server_1), "the account of the second server");
+    SHOW(!server_0.present || server_holds(core, 0), "the account of the first server");
+    SHOW(!server_1.present || server_holds(core, 1u), "the account of the second server");
     SHOW(keys_hold(core, 0) && keys_hold(core, 1), "the keys");
     SHOW(queue_holds(&core->ready), "the queue of those who may pay");
     SHOW(queue_holds(&core->due), "the queue of refills");
-    SHOW(queue_holds(&core->effort), "the queue of best effort");
-    SHOW(overdue_holds(core), "what may be due");
-    SHOW(plan_holds(core, core->pcpu), "the plan");
-    SHOW(grant_holds(core, core->pcpu), "the grant");
+    SHOW(due_holds(core), "what may be due");
+    SHOW(plan_holds(core, &core->pcpu[0].plan), "the plan");
+    SHOW(grant_holds(core, &core->pcpu[0]), "the grant");
+    SHOW(suspects_hold(core, &core->pcpu[0]), "the suspects");
     SHOW(invariant(core), "the invariant");
 }
 
-/* Nothing is known of the state but the invariant. */
+/* Nothing is known of the state but the invariant, and who pays, where that is a case. */
 static void forget(struct hp_core *core) {
     *core = nondet_core();
     server_0 = nondet_server();
@@ -245,6 +289,11 @@ static void forget(struct hp_core *core) {
     server_1.change_at_ns = HP_NEVER;
     settle_size(core);
     TAKE(invariant(core));
+#ifdef PAYER
+    TAKE(core->pcpu[0].grant.pay == PAYER);
+    core->pcpu[0].grant.pay = PAYER; /* the same, as constants */
+    core->pcpu[0].grant.also = HP_NONE;
+#endif
 }
 
 /* Any state that keeps the invariant. */
@@ -255,33 +304,73 @@ static struct hp_core any_whole(void) {
     return core;
 }
 
-/* What charges and refills leave as it is, and what time it is then. */
-static hp_u32 frame_holds(const struct hp_core *core, hp_u64 work, hp_u32 first, hp_u32 second,
-                          hp_u64 now_ns) {
-    return core->work[0] == work && server_0.present == first && server_1.present == second
-           && core->now_ns == now_ns;
+/* What charges and refills leave as it is: who is there, who has work, the grant, whose turn it was
+ * last. */
+struct frame {
+    hp_u32 present[2];
+    hp_u32 runnable[2];
+    struct hp_grant grant;
+    hp_u32 last;
+};
+
+static struct frame frame_of(const struct hp_core *core) {
+    return (struct frame){{server_0.present, server_1.present},
+                          {server_0.runnable, server_1.runnable},
+                          core->pcpu[0].grant,
+                          last_holder(core)};
 }
 
-/* The contracts of hp_charge_all and hp_settle. */
-static void any_later(struct hp_core *core, hp_u64 now_ns) {
-    const hp_u64 work = core->work[0];
-    const hp_u32 first = server_0.present;
-    const hp_u32 second = server_1.present;
+static hp_u32 frame_holds(const struct hp_core *core, const struct frame *before) {
+    const struct hp_grant *grant = &core->pcpu[0].grant;
+
+    return server_0.present == before->present[0] && server_1.present == before->present[1]
+           && server_0.runnable == before->runnable[0] && server_1.runnable == before->runnable[1]
+           && last_holder(core) == before->last && grant->run == before->grant.run
+           && grant->pay == before->grant.pay && grant->start_ns == before->grant.start_ns
+           && grant->until_ns == before->grant.until_ns;
+}
+
+/* What charging all gives: all is charged up to now, and nothing is due that was not. */
+static hp_u32 charges_give(const struct hp_core *core, const struct frame *before, hp_u64 now_ns,
+                           hp_u32 was_settled) {
+    return frame_holds(core, before) && core->now_ns == now_ns && core->pcpu[0].charged_ns == now_ns
+           && (!was_settled || is_settled(core));
+}
+
+/* What settling gives: what is due is done; from the due time on all is charged up to now, and when
+ * anything is due next is to be found out. */
+static hp_u32 settling_gives(const struct hp_core *core, const struct frame *before, hp_u64 now_ns,
+                             hp_u64 due_ns) {
+    return frame_holds(core, before) && core->now_ns == now_ns && is_settled(core)
+           && (now_ns < due_ns || core->pcpu[0].charged_ns == now_ns)
+           && core->due_ns == (now_ns < due_ns ? due_ns : 0);
+}
+
+/* The contracts of hp_charge_pcpu, hp_charge_all and hp_settle. */
+void prove_charge_all(struct hp_core *core) {
+    const struct frame before = frame_of(core);
+    const hp_u64 now_ns = core->now_ns;
+    const hp_u32 was_settled = is_settled(core);
+
+    show_invariant(core);
+    forget(core);
+    TAKE(charges_give(core, &before, now_ns, was_settled));
+}
+
+void prove_charge_pcpu(struct hp_core *core, hp_u32 number) {
+    SHOW(number == 0, "it is the only pcpu");
+    prove_charge_all(core);
+}
+
+void prove_settle(struct hp_core *core, hp_u64 now_ns) {
+    const struct frame before = frame_of(core);
     const hp_u64 later_ns = hp_most(core->now_ns, now_ns);
+    const hp_u64 due_ns = core->due_ns;
 
     SHOW(now_ns < TIMES, "times are narrow");
     show_invariant(core);
     forget(core);
-    TAKE(frame_holds(core, work, first, second, later_ns));
-}
-
-void prove_charge_all(struct hp_core *core, hp_u64 now_ns) {
-    any_later(core, now_ns);
-}
-
-void prove_settle(struct hp_core *core, hp_u64 now_ns) {
-    any_later(core, now_ns);
-    TAKE(is_settled(core) && !core->overdue);
+    TAKE(settling_gives(core, &before, later_ns, due_ns));
 }
 
 /* Any time that a host may tell, also an earlier one. */
@@ -304,31 +393,25 @@ static hp_u32 any_present(struct hp_core *core) {
 
 void whole_charge_all(void) {
     struct hp_core core = any_whole();
-    const hp_u64 work = core.work[0];
-    const hp_u32 first = server_0.present;
-    const hp_u32 second = server_1.present;
-    const hp_u64 now_ns = any_now();
-    const hp_u64 later_ns = hp_most(core.now_ns, now_ns);
+    const struct frame before = frame_of(&core);
+    const hp_u64 now_ns = core.now_ns;
+    const hp_u32 was_settled = is_settled(&core);
 
-    TAKE(core.pcpu[0].grant.pay == PAYER);
-    core.pcpu[0].grant.pay = PAYER; /* the same, as a constant */
-    hp_charge_all(&core, now_ns);
+    hp_charge_all(&core);
     show_invariant(&core);
-    SHOW(frame_holds(&core, work, first, second, later_ns), "all else is as it was");
+    SHOW(charges_give(&core, &before, now_ns, was_settled), "all else is as it was");
 }
 
 void whole_settle(void) {
     struct hp_core core = any_whole();
-    const hp_u64 work = core.work[0];
-    const hp_u32 first = server_0.present;
-    const hp_u32 second = server_1.present;
+    const struct frame before = frame_of(&core);
     const hp_u64 now_ns = any_now();
     const hp_u64 later_ns = hp_most(core.now_ns, now_ns);
+    const hp_u64 due_ns = core.due_ns;
 
     hp_settle(&core, now_ns);
     show_invariant(&core);
-    SHOW(frame_holds(&core, work, first, second, later_ns), "all else is as it was");
-    SHOW(is_settled(&core) && !core.overdue, "what is due is done");
+    SHOW(settling_gives(&core, &before, later_ns, due_ns), "what is due is done, and no more");
 }
 
 void whole_arrive(void) {
@@ -351,19 +434,27 @@ void whole_depart(void) {
 
 void whole_pick(void) {
     struct hp_core core = any_whole();
-    struct hp_grant grant;
+    const hp_u32 last = last_holder(&core);
+    const struct hp_grant grant = *hp_pick(&core, 0, any_now());
 
-    hp_pick(&core, 0, any_now(), &grant);
     show_invariant(&core);
     SHOW(hp_laws(&core) == HP_LAW_HOLDS, "the laws");
+    SHOW(grant.pay == first_in_order(&core, last), "who is first pays");
+    SHOW(grant.until_ns <= next_alarm(&core), "it wakes up for the next alarm");
+    SHOW(grant.start_ns == core.now_ns && grant.until_ns > core.now_ns, "time goes on");
+    SHOW(is_as_planned(&core.pcpu[0]) && !core.suspects, "it need not pick again");
 }
 
 void whole_kicks(void) {
     struct hp_core core = any_whole();
+    const hp_u64 kicks = hp_kicks(&core, any_now());
 
-    hp_kicks(&core, any_now());
     show_invariant(&core);
     SHOW(hp_laws(&core) == HP_LAW_HOLDS, "the laws");
+    SHOW(kicks <= 1u, "there is one pcpu");
+    SHOW(core.planned && (kicks || is_as_planned(&core.pcpu[0])), "a grant that is wrong is named");
+    SHOW(kicks || core.pcpu[0].grant.until_ns <= next_alarm(&core), "somebody wakes up");
+    SHOW(!kicks || core.suspects, "it is named until it picks");
 }
 
 void whole_check(void) {
@@ -371,6 +462,7 @@ void whole_check(void) {
 
     SHOW(hp_check(&core, any_now()) == HP_LAW_HOLDS, "the laws");
     show_invariant(&core);
+    SHOW(core.pcpu[0].charged_ns == core.now_ns, "all accounts are up to now");
 }
 
 /* Where the induction begins: two servers are added, and work arrives. So there are such states. */

@@ -3,9 +3,9 @@
  * The world of a proof about accounts: a core in which every number is unknown, and one of its two
  * vcpus, which has a server whose account keeps the law.
  *
- * The queue of the core is not in it. A proof about an account takes the two verbs that tell the
- * queue of a change (hp_requeue, hp_requeue_ready) for a notebook: what was last told has to be
- * what the account says in the end.
+ * The queues of the core are not in it. A proof about an account takes the verb that tells them of
+ * a change (hp_requeue) for a notebook: the keys that were last told have to be what the account
+ * says in the end.
  */
 #pragma once
 
@@ -28,24 +28,25 @@ hp_u32 nondet_u32(void);
 struct hp_core nondet_core(void);
 struct hp_server nondet_server(void);
 
-/* What the queue was last told of the server. */
+/* What the queues were last told of the server. */
 static struct told {
-    hp_u32 funded;
-    hp_u32 level;
-    hp_u64 deadline_ns;
+    hp_u64 ready;
+    hp_u64 due;
 } told;
 
-static void tell(const struct hp_server *server) {
-    told.funded = server->remaining_ns > 0;
-    told.level = server->level;
-    told.deadline_ns = server->deadline_ns;
+static void tell(struct hp_core *core) {
+    const struct hp_server *server = hp_server_of(core, VCPU);
+
+    told.ready = hp_ready_key(core, server);
+    told.due = hp_due_key(core, server);
 }
 
-/* What takes the place of hp_requeue_ready, hp_dequeue and hp_requeue, which looks after the next
- * refill, too. */
-void prove_requeue(struct hp_core *core, hp_u32 vcpu) {
-    tell(hp_server_of(core, vcpu));
+/* What takes the place of hp_requeue. */
+hp_u32 prove_requeue(struct hp_core *core, hp_u32 vcpu) {
+    SHOW(vcpu == VCPU, "it is told of the server at hand");
+    tell(core);
     core->planned = 0;
+    return 0;
 }
 
 /* The law of one account that is charged up to 'at', as hp_check asks for it (core/law.h). */
@@ -54,10 +55,11 @@ static hp_u32 account_holds(const struct hp_core *core, const struct hp_server *
     return hp_keeps_law(core, server, at_ns) && hp_level_holds(core, server);
 }
 
-/* Whether the queue knows of the account what its order depends on. */
-static hp_u32 queue_knows(const struct hp_core *core, const struct hp_server *server) {
-    return told.funded == (server->remaining_ns > 0) && told.level == server->level
-           && (!hp_has(core, HP_BY_DEADLINE) || told.deadline_ns == server->deadline_ns);
+/* Whether the queues know the keys of the server: where it stands, and when it is due. */
+static hp_u32 queues_know(struct hp_core *core) {
+    const struct hp_server *server = hp_server_of(core, VCPU);
+
+    return told.ready == hp_ready_key(core, server) && told.due == hp_due_key(core, server);
 }
 
 /* Any budget rule. */
@@ -74,23 +76,22 @@ static struct hp_core any_core(hp_u32 budget) {
     const struct hp_policy policy = {budget, nondet_u32(), nondet_u32()};
 
     core.pcpus = 1;
-    core.swapping = 0;
     TAKE(hp_policy_legal(&policy, 1));
     hp_set_rules(&core, &policy);
     TAKE(core.now_ns < HP_TIME_MAX);
     return core;
 }
 
-/* Any of its servers, which keeps the law, and which the queue knows. */
+/* Any of its servers, which keeps the law, and which the queues know. */
 static struct hp_server *any_server(struct hp_core *core, hp_u64 at_ns) {
     struct hp_server *server = hp_server_of(core, VCPU);
 
     TAKE(server->present == 1 && server->runnable <= 1u);
-    TAKE(!(server->flags & HP_BEST_EFFORT));
+    TAKE(!(server->params.flags & HP_BEST_EFFORT));
     TAKE(account_holds(core, server, at_ns));
-    tell(server);
-    the_budget_ns = &server->budget_ns;
-    the_period_ns = &server->period_ns;
+    tell(core);
+    the_budget_ns = &server->params.budget_ns;
+    the_period_ns = &server->params.period_ns;
     return server;
 }
 
@@ -107,15 +108,20 @@ static void any_account(struct hp_server *server) {
 
 /* Nor of its parameters. */
 static void any_parameters(struct hp_server *server) {
-    server->period_ns = nondet_u64();
-    server->budget_ns = nondet_u64();
-    server->flags = nondet_u32();
+    server->params.period_ns = nondet_u64();
+    server->params.budget_ns = nondet_u64();
+    server->params.priority = nondet_u32();
+    server->params.flags = nondet_u32();
     server->change_at_ns = nondet_u64();
 }
 
 static hp_u32 same_parameters(const struct hp_server *before, const struct hp_server *after) {
-    return before->period_ns == after->period_ns && before->budget_ns == after->budget_ns
-           && before->flags == after->flags && before->change_at_ns == after->change_at_ns;
+    const struct hp_params *was = &before->params;
+    const struct hp_params *is = &after->params;
+
+    return was->period_ns == is->period_ns && was->budget_ns == is->budget_ns
+           && was->priority == is->priority && was->flags == is->flags
+           && before->change_at_ns == after->change_at_ns;
 }
 
 static hp_u32 same_account(const struct hp_server *before, const struct hp_server *after) {
@@ -132,8 +138,14 @@ static hp_u64 any_time(void) {
     return time_ns;
 }
 
-/* What follows every verb: the law, and a queue that knows. */
-static void show_account(const struct hp_core *core, hp_u64 at_ns) {
+/* What follows every verb: the law, and queues that know. */
+static void show_account(struct hp_core *core, hp_u64 at_ns) {
     SHOW(account_holds(core, &core->server[VCPU], at_ns), "the law of the account");
-    SHOW(queue_knows(core, &core->server[VCPU]), "the queue is told");
+    SHOW(queues_know(core), "the queues are told");
+}
+
+/* What takes the place of a verb that calls hp_requeue where it has to: the queues know of what was
+ * before it, and of what it leaves. */
+static void show_told(struct hp_core *core) {
+    SHOW(queues_know(core), "the queues are told before");
 }

@@ -172,9 +172,8 @@ class Player {
     }
 
     void pick(hp_u32 pcpu, hp_u64 now) {
-        hp_grant grant;
+        const hp_grant &grant = *hp_pick(core_.get(), pcpu, now);
 
-        hp_pick(core_.get(), pcpu, now, &grant);
         run_[pcpu] = grant.run;
         until_[pcpu] =
             static_cast<Time>(std::min<hp_u64>(grant.until_ns, static_cast<hp_u64>(INT64_MAX)));

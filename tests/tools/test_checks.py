@@ -125,7 +125,7 @@ def test_hosts_do_not_reach_into_the_core(
         path.parent.mkdir(parents=True)
     check_layers.STATE.write_text(state)
     host.write_text(
-        "hp_pick(&ld->core, 0, now, &grant);\nn = hp_pcpus(core_.get());\ncore_.steal(1);\n"
+        "grant = *hp_pick(&ld->core, 0, now);\nn = hp_pcpus(core_.get());\ncore_.steal(1);\n"
     )
     assert list(check_layers.reaches_inside()) == []
     host.write_text(f"\n{line}\n")
