@@ -305,7 +305,9 @@ HP_FN void hp_clear_suspect(struct hp_core *core, hp_u32 number) {
  */
 HP_RARE void hp_put_in_force(struct hp_core *core, hp_u32 number) {
     struct hp_grant *grant = &hp_pcpu_of(core, number)->grant;
-    hp_u64 end_ns, first_ns, alarm_ns;
+    hp_u64 end_ns;
+    hp_u64 first_ns;
+    hp_u64 alarm_ns;
 
     hp_commit(core, number);
     end_ns = hp_grant_end(core, number);

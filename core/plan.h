@@ -100,7 +100,9 @@ HP_ONCE hp_u32 hp_make_plan(struct hp_core *core HP_NOT_NULL) {
 
     HP_FOR (pcpu, hp_pcpus(core)) {
         struct hp_plan *plan = &hp_pcpu_of(core, pcpu)->plan;
-        const hp_u32 run = plan->run, pay = plan->pay, also = plan->also;
+        const hp_u32 run = plan->run;
+        const hp_u32 pay = plan->pay;
+        const hp_u32 also = plan->also;
 
         hp_plan_pcpu(core, plan);
         if ((plan->run ^ run) | (plan->pay ^ pay) | (plan->also ^ also))
