@@ -18,12 +18,12 @@ HP_FN void hp_ensure_plan_alone(struct hp_core *core) {
     core->suspects = 1;
 }
 
-/* Sees that there is a plan, for one pcpu or for several. */
-HP_FN void hp_ensure_plans(struct hp_core *core) {
+/* Sees that there is a plan, whatever there is on the pcpus. */
+HP_FN void hp_ensure_plan(struct hp_core *core) {
     if (core->alone)
         hp_ensure_plan_alone(core);
     else
-        hp_ensure_plan(core);
+        hp_ensure_plan_of_all(core);
 }
 
 /* Who should run on the pcpu, as soon as its context is there. */

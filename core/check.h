@@ -188,6 +188,6 @@ HP_FN hp_u32 hp_laws(struct hp_core *core) {
 /* Returns the first law that is found broken, or HP_LAW_HOLDS. */
 HP_RARE hp_u32 hp_check(struct hp_core *core, hp_u64 now_ns) {
     hp_settle_now(core, now_ns);
-    hp_ensure_plans(core);
+    hp_ensure_plan(core);
     return hp_laws(core);
 }

@@ -88,7 +88,7 @@ HP_FN const struct hp_grant *hp_pick(struct hp_core *core, hp_u32 pcpu, hp_u64 n
         return hp_only_granted(core);
     }
     hp_charge_pcpu(core, pcpu);
-    hp_ensure_plan(core);
+    hp_ensure_plan_of_all(core);
     hp_put_in_force(core, pcpu);
     return hp_granted(core, pcpu);
 }
@@ -97,7 +97,7 @@ HP_FN hp_u64 hp_kicks(struct hp_core *core, hp_u64 now_ns) {
     hp_u64 kicks = 0;
 
     hp_settle(core, now_ns);
-    hp_ensure_plans(core);
+    hp_ensure_plan(core);
     if (!core->suspects && core->due_ns > 0)
         return 0;
     if (core->alone)

@@ -22,8 +22,8 @@ HP_FN const struct hp_grant *hp_only_granted(const struct hp_core *core) {
     return &core->pcpu[0].grant;
 }
 
-/* When somebody must look after a refill next, as the last pick found it: it holds until the core
- * is told of anything. */
+/* When somebody must look after a refill next, as the last pick found it, or a time behind the end
+ * of its grant if that is later: it holds until the core is told of anything. */
 HP_FN hp_u64 hp_found_alarm(const struct hp_core *core) {
     const hp_u64 due_ns = core->due.lowest;
 

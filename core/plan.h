@@ -81,8 +81,6 @@ HP_RARE void hp_plan_turns(struct hp_core *core) {
 
 /* What is planned for all pcpus together, and depends on others, or on the clock. */
 HP_RARE void hp_plan_rest(struct hp_core *core, hp_u64 free) {
-    if (core->quantum_ns == 0 && core->efforts == 0 && !hp_has(core, HP_HAS_SPARE | HP_HAS_SHARES))
-        return;
     core->suspects = hp_all_pcpus(core);
     if (hp_has(core, HP_HAS_SPARE))
         hp_spare_use(core, free);
@@ -108,17 +106,17 @@ HP_ONCE hp_u32 hp_make_plan(struct hp_core *core HP_NOT_NULL) {
         if ((plan->run ^ run) | (plan->pay ^ pay) | (plan->also ^ also))
             core->suspects |= hp_bit_of(pcpu);
     }
-    if (!core->alone)
+    if (core->quantum_ns > 0 || core->efforts > 0 || hp_has(core, HP_HAS_SPARE | HP_HAS_SHARES))
         hp_plan_rest(core, free);
     core->planned = 1;
     core->planned_ns = core->now_ns;
     return 0;
 }
 
-/* Sees that there is a plan. With the clock alone only a turn or a share can end. */
-HP_FN void hp_ensure_plan(struct hp_core *core) {
+/* Sees that there is a plan for all pcpus. With the clock alone only a turn or a share can end. */
+HP_FN void hp_ensure_plan_of_all(struct hp_core *core) {
     if (!core->planned
-        || (!core->alone && core->planned_ns != core->now_ns
+        || (core->planned_ns != core->now_ns
             && (core->quantum_ns > 0 || core->effort_waits || hp_has(core, HP_HAS_SHARES))))
         hp_make_plan(core);
 }

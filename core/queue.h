@@ -3,9 +3,9 @@
  * A queue of vcpus: every vcpu has a key, the lowest is first, and HP_NEVER says that it is not in
  * the queue. Of two with the same key the lower number is first.
  *
- * Who is first is remembered until that one gets a higher key, and then found anew when it is asked
- * for, by one look at those in the queue. So a new key costs a few instructions, however many
- * change at once.
+ * Who is first is remembered until that one gets a higher key, and the lowest key of a block of
+ * vcpus until one of them gets another; both are found anew when who is first is asked for. So a
+ * new key costs a few instructions, however many change at once.
  *
  * A lock domain has two: those that may be given a pcpu (ready), by level and urgency (order.h),
  * and those whose refill somebody must look after (due), by when that is (account.h). Many refills

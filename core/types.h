@@ -312,7 +312,7 @@ HP_FN hp_u32 hp_is_effort(const struct hp_server *server) {
     return server->params.flags & HP_BEST_EFFORT;
 }
 
-/* Something has changed that all pcpus may have to be granted anew for. */
+/* Something has changed that all pcpus may have to be granted anew for, or what is on them. */
 HP_FN void hp_replan_all(struct hp_core *core) {
     core->alone = hp_pcpus(core) == 1 && core->quantum_ns == 0 && core->efforts == 0
                   && core->thefts == 0 && !hp_has(core, HP_HAS_SPARE | HP_HAS_SHARES);

@@ -77,7 +77,7 @@ class Judge:
         return self.world._urgency(self.world.vcpus[v]) if several else v
 
     def served(self, grant: Grant) -> int | None:
-        """Who runs on the time of a server."""
+        """The vcpu that runs on a server's time; None on free time, the spare's, or a share."""
         is_share = grant.pay is None and self.slack == "weights"
         return None if self.is_free(grant) or grant.pay == SPARE or is_share else grant.run
 
