@@ -168,6 +168,7 @@ class World {
     Random &random_;
     std::unique_ptr<hp_core> core_;
     std::unique_ptr<hp_core> before_ = std::make_unique<hp_core>();
+    std::unique_ptr<hp_core> unchecked_ = std::make_unique<hp_core>();
     hp_config config_{};
     std::vector<Vcpu> vcpus_;
     Time now_ = 0;
@@ -800,6 +801,9 @@ class World {
         events_ += 2;
         if (law != HP_LAW_HOLDS)
             fail("law " + std::to_string(law) + " is broken");
+        std::memcpy(unchecked_.get(), core_.get(), sizeof(hp_core));
+        require(hp_kicks(before_.get(), now_) == hp_kicks(unchecked_.get(), now_),
+                "the check changes what is to be kicked");
         // While some pcpus have picked and others are to, who was the last among equals is as yet
         // open.
         if (prompt_ || config_.pcpus == 1)
