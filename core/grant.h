@@ -158,7 +158,7 @@ HP_FN hp_u64 hp_turns_end(struct hp_core *core, const struct hp_pcpu *pcpu) {
         return end_ns;
     if (core->effort_waits)
         end_ns = hp_least(end_ns, hp_turn_end(core, pcpu->effort, HP_EFFORT));
-    if (pcpu->effort == core->share.vcpu)
+    if (hp_has_share(core, pcpu->effort))
         end_ns = hp_least(end_ns, core->share.until_ns);
     return end_ns;
 }

@@ -308,6 +308,11 @@ HP_FN hp_u32 hp_is_spare(hp_u32 payer) {
     return (HP_SOME_TRAITS & HP_HAS_SPARE) != 0 && payer == HP_SPARE;
 }
 
+/* Whether this vcpu has the share of time (slack/weights.h), which only some hosts offer. */
+HP_FN hp_u32 hp_has_share(const struct hp_core *core, hp_u32 vcpu) {
+    return (HP_SOME_TRAITS & HP_HAS_SHARES) != 0 && core->share.vcpu == vcpu;
+}
+
 HP_FN hp_u32 hp_is_effort(const struct hp_server *server) {
     return server->params.flags & HP_BEST_EFFORT;
 }

@@ -39,7 +39,7 @@ HP_FN void hp_forget_shares(struct hp_server *server) {
 
 /* Its share, if it has one, is over. */
 HP_FN void hp_end_share(struct hp_core *core, hp_u32 vcpu) {
-    if (core->share.vcpu == vcpu)
+    if (hp_has_share(core, vcpu))
         core->share.vcpu = HP_NONE;
 }
 

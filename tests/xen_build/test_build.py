@@ -105,9 +105,9 @@ def test_what_is_measured_was_built_from_what_is_here(
         shutil.copytree(TOP / folder, tmp_path / folder)
     for module in (patches, programs):
         monkeypatch.setattr(module, "SOURCES", tmp_path)
-    os.utime(tmp_path / "core" / "set.h")
+    os.utime(tmp_path / "core" / "queue.h")
     assert current_hypervisor() == image("arm64")
-    (tmp_path / "core" / "set.h").write_text("/* Another one. */\n")
+    (tmp_path / "core" / "queue.h").write_text("/* Another one. */\n")
     for current in (current_hypervisor, current_executive):
         with pytest.raises(MissingError, match="built from other sources") as caught:
             current()
