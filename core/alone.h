@@ -40,6 +40,7 @@ HP_FN void hp_pick_alone(struct hp_core *core) {
     const hp_u32 also = only->plan.also == HP_NONE ? HP_NONE : run;
     hp_u64 end_ns = HP_NEVER;
 
+    HP_ASSERT(core->alone && core->planned);
     grant->start_ns = core->now_ns;
     grant->run = run;
     grant->pay = pay;
@@ -63,6 +64,7 @@ HP_FN void hp_pick_alone(struct hp_core *core) {
     only->invalid_since_ns = HP_NEVER;
     core->due_ns = end_ns;
     core->suspects = run != only->plan.run;
+    HP_ASSERT(grant->until_ns > core->now_ns);
 }
 
 /* Whether the grant in force is not what is planned, or ends too late: 1 is the pcpu's bit. It
@@ -75,6 +77,7 @@ HP_FN hp_u64 hp_kicks_alone(struct hp_core *core) {
     const hp_u32 also = plan->also == HP_NONE ? HP_NONE : run;
     const hp_u32 level = hp_level_of(core, plan->pay);
 
+    HP_ASSERT(core->alone && core->planned);
     core->suspects = 1;
     if ((grant->run ^ run) | (grant->pay ^ plan->pay) | (grant->also ^ also)
         | (grant->level ^ level) | only->must_repick)

@@ -53,11 +53,14 @@ HP_FN hp_u32 hp_charges_whole(const struct hp_core *core, const struct hp_server
                               hp_u64 to_ns) {
     if (hp_has(core, HP_TIMED))
         return to_ns <= server->deadline_ns;
-    return hp_has(core, HP_CARRIES | HP_HAS_LEVELS) == HP_CARRIES && to_ns <= server->change_at_ns;
+    return hp_has(core, HP_CARRIES) && !hp_has(core, HP_HAS_LEVELS)
+           && to_ns <= server->change_at_ns;
 }
 
-/* The server pays for the time from 'from' to 'to', with new parameters from their time on. */
+/* The server pays for the time from 'from' to 'to', with new parameters from their time on. Nearly
+ * always that is one subtraction. */
 HP_FN void hp_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
+    HP_ASSERT(from_ns <= to_ns && hp_is_served(core, vcpu));
     if (hp_charges_whole(core, hp_server_of(core, vcpu), to_ns))
         hp_spend(core, vcpu, to_ns - from_ns);
     else
@@ -70,6 +73,7 @@ HP_FN void hp_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 t
     hp_##arrive##_arrive(core, vcpu, now_ns);                                                      \
     break;
 HP_FN void hp_activate(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    HP_ASSERT(hp_server_of(core, vcpu)->change_at_ns > now_ns);
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_ARRIVE) }
 }
 
@@ -85,6 +89,7 @@ HP_FN void hp_activate(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 HP_FN void hp_start_server(struct hp_core *core, hp_u32 vcpu, hp_i64 left_ns, hp_u64 refill_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
+    HP_ASSERT(left_ns <= hp_most_held(core, server) && refill_ns >= core->now_ns);
     server->level = 0;
     server->extra_ns = 0;
     server->remaining_ns = left_ns;
@@ -99,17 +104,4 @@ HP_FN void hp_start_server(struct hp_core *core, hp_u32 vcpu, hp_i64 left_ns, hp
 HP_FN hp_u64 hp_settled_at(struct hp_core *core, hp_u32 vcpu) {
     switch ((enum hp_budget)core->policy.budget) { HP_BUDGETS(HP_SETTLED_AT) }
     return HP_NEVER;
-}
-
-/* When the server's current period ends, whatever the rule: its first refill under a new one. */
-HP_FN hp_u64 hp_period_end(struct hp_core *core, hp_u32 vcpu) {
-    const hp_u64 end_ns = hp_settled_at(core, vcpu);
-
-    return end_ns > core->now_ns ? end_ns
-                                 : core->now_ns + hp_server_of(core, vcpu)->params.period_ns;
-}
-
-/* When parameters given now take effect: at the next refill, which gives everything back. */
-HP_FN hp_u64 hp_change_time(struct hp_core *core, hp_u32 vcpu) {
-    return hp_most(hp_settled_at(core, vcpu), core->now_ns);
 }

@@ -15,7 +15,7 @@ enum hp_law {
     HP_LAW_HOLDS,
     HP_LAW_ACCOUNT,  /* nobody has more than its budget, nor owes more than a late pick explains */
     HP_LAW_LEVEL,    /* who is on an extra level has none of its own left, and may be there */
-    HP_LAW_QUEUE,    /* the queues say what the servers say, and who is first */
+    HP_LAW_QUEUE,    /* queues and masks say what the servers say, and who is first */
     HP_LAW_REFILLS,  /* sporadic refills are in order and add up to the budget */
     HP_LAW_ALARM,    /* nobody's refill is overlooked */
     HP_LAW_ONE_PCPU, /* a vcpu runs on one pcpu */
@@ -37,13 +37,14 @@ HP_FN hp_u32 hp_account_holds(struct hp_core *core, hp_u32 vcpu) {
     return server->remaining_ns >= 0 || (hp_u64)-server->remaining_ns <= server->late_ns;
 }
 
-/* The queues say what the servers say, and who is first. */
+/* The queues, and the mask of those with work, say what the servers say; and who is first. */
 HP_FN hp_u32 hp_queues_hold(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
     const hp_u32 is_effort = hp_is_effort(server);
 
     return hp_key_of(&core->ready, vcpu) == (is_effort ? HP_NEVER : hp_ready_key(core, server))
            && hp_key_of(&core->due, vcpu) == (is_effort ? HP_NEVER : hp_due_key(core, server))
+           && (core->work[vcpu / 64u] >> (vcpu % 64u) & 1u) == server->runnable
            && hp_queue_holds(&core->ready, vcpu) && hp_queue_holds(&core->due, vcpu);
 }
 
@@ -119,7 +120,7 @@ HP_FN hp_u32 hp_runs_where_allowed(struct hp_core *core, hp_u32 pcpu) {
 /* Whether no refill of one that pays lies before what it is charged for: charges rely on that. */
 HP_FN hp_u32 hp_charge_is_due(struct hp_core *core, hp_u32 payer, hp_u64 from_ns) {
     return !hp_is_vcpu(payer) || hp_has(core, HP_WHEN_EMPTY)
-           || hp_deadline_ns(core, payer) >= from_ns;
+           || hp_server_of(core, payer)->deadline_ns >= from_ns;
 }
 
 HP_FN hp_u32 hp_check_pcpus(struct hp_core *core) {
@@ -155,7 +156,7 @@ HP_FN hp_u32 hp_check_pcpus(struct hp_core *core) {
 HP_FN hp_u32 hp_share_holds(struct hp_core *core) {
     const struct hp_share *share = &core->share;
 
-    if (share->vcpu == HP_NONE)
+    if (!(HP_SOME_TRAITS & HP_HAS_SHARES) || share->vcpu == HP_NONE)
         return 1;
     return hp_has(core, HP_HAS_SHARES) && hp_server_of(core, share->vcpu)->runnable
            && share->until_ns <= core->now_ns + HP_SHARE_NS;

@@ -10,9 +10,25 @@
  * Within one instant: departures, arrivals, parameters, thefts, returns, kicks and picks. Charges
  * and refills happen inside the calls. Times must not go back; one that does counts as the
  * latest time the core was told. What returns hp_u32 returns an error (types.h: HP_OK, ...), which
- * leaves everything as it was. Files stand in reading order: types, queue, order, account, budget/,
- * placement, slack/, plan, grant, alone; what changes a lock domain: vcpu, pcpu, swap, move; and
- * beside them what is asked of it: look, law, check.
+ * leaves everything as it was. After every call that changes something, and where there are several
+ * pcpus after a pick too, the host asks for kicks (hp_kicks) and has those pcpus pick.
+ *
+ * H and L, numbers 0 and 1, of 2 ms and 3 ms in 10 ms, on one pcpu under crps (periodic, fp,
+ * reclaim), L with work from 0 and H from 1 ms:
+ *
+ *   0 ms  hp_arrive(L)  H is first in order and pays, idle: hp_kicks says pcpu 0
+ *         hp_pick(0)    run L, pay H, until 2 ms
+ *   1 ms  hp_arrive(H)  hp_kicks says pcpu 0; hp_pick(0): run H, pay H, until 2 ms
+ *   2 ms  hp_pick(0)    H has nothing left: run L, pay L, until 5 ms
+ *   5 ms  hp_pick(0)    nobody has anything left: idle until 10 ms, when both have refills
+ *
+ * Files stand in reading order: env, rules, types, policy, queue, order, wide, account, budget/ and
+ * budget, placement, slack/, plan, grant, alone; what changes a lock domain: vcpu, pcpu, swap,
+ * move; and beside them what is asked of it: look, law, check. On one pcpu with servers alone it is
+ * alone.h that decides, and of grant.h what charges. Read HP_FN, HP_STEP, HP_ONCE and HP_RARE as
+ * static, HP_UP_TO and HP_FEW as HP_FOR, HP_FORGET(x) as x; a 0 that an HP_ONCE returns means
+ * nothing (env.h). A rule's functions are called through its row (rules.h), by names that macros
+ * make.
  */
 #pragma once
 

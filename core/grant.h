@@ -6,12 +6,18 @@
  * Time is charged when it has to be: at a pick, that of the pcpu that picks; at an instant at which
  * a grant ends or a refill is due (due_ns), that of all. In between accounts are as they were when
  * last charged, and nothing that is decided looks at them: who has budget has some left.
+ *
+ * On two pcpus A, of 2 ms in 10 ms, and B, of 3 ms in 12 ms, are granted at 0, until 2 ms and 3 ms.
+ * An arrival at 1 ms charges nobody, and a pick of B's pcpu then charges B alone. At 2 ms whoever
+ * calls charges both. A waits for its refill, and its pcpu is granted to nobody without an end: B's
+ * wakes up at 3 ms. Were a refill due at 2.5 ms it would be granted until then, as nobody else
+ * wakes up.
  */
 #pragma once
 
 #include "plan.h"
 
-/* This payer pays from the start of a grant to now, by so much later than it should. */
+/* This payer pays from when it was last charged to now, by so much later than it should. */
 HP_FN void hp_charge_payer(struct hp_core *core, hp_u32 payer, hp_u64 from_ns, hp_u64 late_ns) {
     if (hp_is_vcpu(payer)) {
         hp_server_of(core, payer)->late_ns = late_ns;
@@ -46,6 +52,12 @@ HP_FN void hp_charge_pcpu(struct hp_core *core, hp_u32 number) {
 
     if (pcpu->charged_ns < core->now_ns)
         hp_charge_grant(core, pcpu);
+}
+
+/* The grant of this pcpu cannot be relied on from this time on: it has to pick again. */
+HP_FN void hp_expire(struct hp_pcpu *pcpu, hp_u64 from_ns) {
+    pcpu->invalid_since_ns = hp_least(pcpu->invalid_since_ns, from_ns);
+    pcpu->must_repick = 1;
 }
 
 /* The earliest end of all grants but the one on 'except'. */
@@ -118,6 +130,7 @@ HP_FN void hp_settle(struct hp_core *core, hp_u64 now_ns) {
     hp_tell_time(core, now_ns);
     if (core->now_ns >= core->due_ns)
         hp_settle_all(core);
+    HP_ASSERT(core->due_ns == 0 || core->due_ns > core->now_ns);
 }
 
 /* The same with all accounts brought up to now: parameters change, or somebody looks at them. */
@@ -188,6 +201,7 @@ HP_FN hp_u32 hp_able_to_run(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
 
     if (HP_PCPUS == 1u || vcpu == HP_NONE)
         return vcpu;
+    HP_ASSERT(hp_present(core, vcpu));
     server = hp_server_of(core, vcpu);
     if ((server->held_on != HP_NONE && server->held_on != pcpu)
         || (server->last_pcpu != pcpu && hp_pcpu_of(core, server->last_pcpu)->grant.run == vcpu))
@@ -225,6 +239,7 @@ HP_FN void hp_possible(struct hp_core *core, hp_u32 number, struct hp_grant *gra
     const struct hp_plan *plan = &hp_pcpu_of(core, number)->plan;
     const hp_u32 waits = hp_payer_waits(core, plan->pay, number);
 
+    HP_ASSERT(core->planned && !hp_is_stolen(core, number));
     grant->pay = waits ? HP_NONE : plan->pay;
     grant->run = waits ? HP_NONE : hp_able_to_run(core, plan->run, number);
     grant->also = plan->also == HP_NONE ? HP_NONE : grant->run;
@@ -260,7 +275,7 @@ HP_FN void hp_hand_over(struct hp_core *core, hp_u32 pcpu, hp_u32 before, hp_u32
         hp_server_of(core, now)->held_on = HP_NONE;
 }
 
-/* Makes the planned grant of this pcpu the grant in force. */
+/* Makes the planned grant of this pcpu the grant in force; when it ends is not said yet. */
 HP_FN void hp_commit(struct hp_core *core, hp_u32 number) {
     struct hp_pcpu *pcpu = hp_pcpu_of(core, number);
     struct hp_grant *grant = &pcpu->grant;
@@ -295,26 +310,29 @@ HP_FN void hp_clear_suspect(struct hp_core *core, hp_u32 number) {
     const struct hp_plan *plan = &pcpu->plan;
     const hp_u32 run = plan->run != HP_NONE ? plan->run : plan->effort;
 
+    HP_ASSERT(core->planned);
     if (pcpu->grant.run == run && pcpu->grant.pay == plan->pay)
         core->suspects &= ~hp_bit_of(number);
 }
 
 /*
- * Makes the planned grant of this pcpu the grant in force, until its own end, or until the next
- * alarm if no other pcpu wakes up in time for that.
+ * Makes the planned grant of this pcpu the grant in force, until its own end. Whoever wakes up
+ * first of all pcpus looks after what is due by then; if an alarm is before that, this pcpu wakes
+ * up for it.
  */
 HP_RARE void hp_put_in_force(struct hp_core *core, hp_u32 number) {
     struct hp_grant *grant = &hp_pcpu_of(core, number)->grant;
     hp_u64 end_ns;
-    hp_u64 first_ns;
+    hp_u64 first_end_ns;
     hp_u64 alarm_ns;
 
     hp_commit(core, number);
     end_ns = hp_grant_end(core, number);
-    first_ns = hp_least(end_ns, hp_first_end(core, number));
-    alarm_ns = hp_alarm_until(core, first_ns);
-    grant->until_ns = alarm_ns < first_ns ? alarm_ns : end_ns;
+    first_end_ns = hp_least(end_ns, hp_first_end(core, number));
+    alarm_ns = hp_alarm_until(core, first_end_ns);
+    grant->until_ns = alarm_ns < first_end_ns ? alarm_ns : end_ns;
     core->due_ns = alarm_ns;
+    HP_ASSERT(grant->until_ns > core->now_ns);
     hp_clear_suspect(core, number);
 }
 

@@ -63,12 +63,11 @@ HP_RARE hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
     core->spare.deadline_ns = HP_NEVER;
     if (config->spare_period_ns > 0)
         core->spare.deadline_ns = hp_first_refill(core, config->spare_period_ns);
-    core->share.until_ns = now_ns;
-    core->share.key = HP_NEVER;
-    core->share.vcpu = HP_NONE;
-    core->share.planned = 0;
+    hp_end_shares(core);
     hp_queue_clear(&core->ready);
     hp_queue_clear(&core->due);
+    HP_FOR (word, HP_WORDS)
+        core->work[word] = 0;
     HP_FOR (vcpu, HP_VCPUS) {
         hp_clear_server(hp_server_of(core, vcpu));
         core->bound_to[HP_INDEX(vcpu, HP_VCPUS)] = 0;
@@ -98,6 +97,7 @@ HP_FN hp_u64 hp_kicks(struct hp_core *core, hp_u64 now_ns) {
 
     hp_settle(core, now_ns);
     hp_ensure_plan(core);
+    HP_ASSERT(core->planned && !(core->suspects & ~hp_all_pcpus(core)));
     if (!core->suspects && core->due_ns > 0)
         return 0;
     if (core->alone)
@@ -119,5 +119,6 @@ HP_FN hp_u64 hp_kicks(struct hp_core *core, hp_u64 now_ns) {
             kicks = hp_pcpu_mask(core) & -hp_pcpu_mask(core);
         core->suspects |= kicks;
     }
+    HP_ASSERT(!(kicks & hp_stolen(core)));
     return kicks;
 }

@@ -22,8 +22,8 @@ HP_FN const struct hp_grant *hp_only_granted(const struct hp_core *core) {
     return &core->pcpu[0].grant;
 }
 
-/* When somebody must look after a refill next, as the last pick found it, or a time behind the end
- * of its grant if that is later: it holds until the core is told of anything. */
+/* When somebody must look after a refill next, or sooner; if that is before the end of the grant
+ * that the last pick made it is that time. It holds until the core is told of anything. */
 HP_FN hp_u64 hp_found_alarm(const struct hp_core *core) {
     const hp_u64 due_ns = core->due.lowest;
 
@@ -48,6 +48,11 @@ HP_FN hp_u32 hp_held(const struct hp_core *core, hp_u32 vcpu) {
 /* The pcpus that this vcpu is bound to, as a mask; 0: to none. */
 HP_FN hp_u64 hp_bound_to(const struct hp_core *core, hp_u32 vcpu) {
     return core->bound_to[HP_INDEX(vcpu, HP_VCPUS)];
+}
+
+/* The end of the server's period; of a depleted one its next refill. */
+HP_FN hp_u64 hp_deadline_ns(const struct hp_core *core, hp_u32 vcpu) {
+    return core->server[HP_INDEX(vcpu, HP_VCPUS)].deadline_ns;
 }
 
 /* The server's budget and period, as they are until its next refill. */

@@ -48,7 +48,8 @@ HP_RARE hp_u32 hp_join(struct hp_core *core, hp_u32 vcpu, const struct hp_moving
     if (error)
         return error;
     server = hp_server_of(core, vcpu);
-    server->runnable = moving->runnable;
+    if (moving->runnable)
+        hp_get_work(core, vcpu);
     if (!hp_is_served(core, vcpu))
         return HP_OK;
     hp_copy_params(&server->wanted, &moving->wanted);

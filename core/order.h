@@ -10,7 +10,8 @@
  * Equals: the one that pays (or runs) goes on; else, with a quantum, the one whose last turn is
  * longest ago (of two given at one instant, the one that was chosen first); else the lower vcpu
  * number. With a quantum a turn lasts that long, and who has had his turn is no longer
- * preferred. Best-effort vcpus take turns of their own length.
+ * preferred. Best-effort vcpus take turns of their own length. A and B of 3 ms in 10 ms and of one
+ * priority, with work all the time: [0, 3) A, [3, 6) B; with a quantum of 1 ms A, B, A, B, A, B.
  *
  * All that can be a candidate has its refill in the queue (account.h), so deadlines are never out
  * of date here.
@@ -24,6 +25,7 @@
 HP_FN hp_u64 hp_urgency(const struct hp_core *core, const struct hp_server *server) {
     const hp_u64 priority = server->params.priority;
 
+    HP_ASSERT(priority <= HP_PRIORITY_MAX);
     if (hp_has(core, HP_BY_PRIORITY) && !(hp_has(core, HP_BY_DEADLINE) && priority == HP_ORDINARY))
         return priority + 1u;
     return HP_ORDINARY + 1u + server->deadline_ns;
@@ -33,7 +35,10 @@ HP_FN hp_u64 hp_urgency(const struct hp_core *core, const struct hp_server *serv
  * among those with the same key. */
 #define HP_BELOW (3ull << 62)
 
-/* Where a server stands among those that may be given a pcpu: those that would pay, or run. */
+/* Where a server stands among those that may be given a pcpu: those that would pay, or run. Under
+ * fp priority 3 is key 4, under edf a deadline of 10 ms is 2^24 + 10^7, level 1 is 3 * 2^62 + 1,
+ * and who has no work or no budget is at HP_NEVER: first priorities, then deadlines, then levels.
+ */
 HP_FN hp_u64 hp_ready_key(const struct hp_core *core, const struct hp_server *server) {
     if (!server->runnable && !hp_has(core, HP_PAYS_IDLE))
         return HP_NEVER;
@@ -52,12 +57,13 @@ HP_FN hp_u64 hp_turn_length(const struct hp_core *core, hp_u32 role) {
     return role == HP_EFFORT ? HP_EFFORT_TURN_NS : core->quantum_ns;
 }
 
-/* When this vcpu's turn is over, or HP_NEVER. */
+/* When the turn is over of a vcpu that has had one, or HP_NEVER. */
 HP_FN hp_u64 hp_turn_end(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
     const hp_u64 length_ns = hp_turn_length(core, role);
 
     if (length_ns == 0)
         return HP_NEVER;
+    HP_ASSERT(hp_server_of(core, vcpu)->turn_ns[HP_INDEX(role, HP_ROLES)] > 0);
     return hp_server_of(core, vcpu)->turn_ns[HP_INDEX(role, HP_ROLES)] - 1u + length_ns;
 }
 
@@ -80,6 +86,7 @@ HP_ONCE hp_u32 hp_wins_tie(struct hp_core *core HP_NOT_NULL, hp_u32 a, hp_u32 b,
     const hp_u32 slot = HP_INDEX(role, HP_ROLES);
     hp_u32 goes_on;
 
+    HP_ASSERT(a != b && hp_present(core, a) && hp_present(core, b));
     if (role != HP_EFFORT && hp_urgency(core, left) != hp_urgency(core, right))
         return hp_urgency(core, left) < hp_urgency(core, right);
     goes_on = hp_goes_on(core, a, role);
@@ -99,6 +106,7 @@ HP_RARE hp_u32 hp_first_on_level(struct hp_core *core) {
     const hp_u64 key = core->ready.lowest;
     hp_u32 first = HP_FORGET(core->ready.first);
 
+    HP_ASSERT(core->ready.known && key >= HP_BELOW);
     HP_FOR (vcpu, core->numbers) {
         if (vcpu != first && hp_key_of(&core->ready, vcpu) == key
             && hp_wins_tie(core, vcpu, first, HP_RUNNER))

@@ -63,6 +63,7 @@ HP_FN void hp_rename_pcpu(struct hp_core *core, hp_u32 from, hp_u32 to, hp_u32 o
 
 /* Gives a pcpu the grant and the history of another one; it has to pick again. */
 HP_FN void hp_take_over(struct hp_pcpu *pcpu, const struct hp_pcpu *other, hp_u64 now_ns) {
+    HP_ASSERT(pcpu != other);
     hp_clear_pcpu(pcpu, now_ns);
     hp_copy_grant(&pcpu->grant, &other->grant);
     pcpu->invalid_since_ns = other->invalid_since_ns;
@@ -77,6 +78,7 @@ HP_FN void hp_take_over(struct hp_pcpu *pcpu, const struct hp_pcpu *other, hp_u6
 HP_FN void hp_end_theft(struct hp_core *core, hp_u32 pcpu) {
     if (!hp_is_stolen(core, pcpu))
         return;
+    HP_ASSERT(core->thefts > 0);
     core->stolen &= ~hp_bit_of(pcpu);
     core->thefts--;
     hp_replan_all(core);
@@ -125,14 +127,14 @@ HP_FN void hp_steal(struct hp_core *core, hp_u32 number, hp_u64 now_ns) {
     hp_hand_over(core, number, pcpu->grant.run, HP_NONE);
     hp_empty_grant(pcpu, core->now_ns);
     pcpu->grant.until_ns = HP_NEVER;
-    core->share.vcpu = HP_NONE;
-    core->share.planned = 0;
+    hp_end_shares(core);
     core->stolen |= hp_bit_of(number);
     core->thefts++;
     hp_replan_all(core);
 }
 
 HP_FN void hp_return(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
+    HP_ASSERT(pcpu < hp_pcpus(core));
     hp_settle_now(core, now_ns);
     hp_end_theft(core, pcpu);
 }

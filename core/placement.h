@@ -51,6 +51,7 @@ HP_STEP void hp_insert(struct hp_core *core, hp_u32 vcpu, hp_u32 count, hp_u32 r
     const hp_u64 key = hp_candidate_key(core, vcpu, role);
     hp_u32 place = HP_FORGET(count);
 
+    HP_ASSERT(key != HP_NEVER && count < HP_VCPUS);
     HP_FOR (step, HP_VCPUS) {
         if (place == 0
             || !hp_precedes(core, vcpu, key, core->chosen[HP_INDEX(place - 1u, HP_VCPUS)], role))
@@ -65,6 +66,7 @@ HP_STEP void hp_insert(struct hp_core *core, hp_u32 vcpu, hp_u32 count, hp_u32 r
 HP_ONCE hp_u32 hp_sort_first(struct hp_core *core HP_NOT_NULL, hp_u32 limit, hp_u32 role) {
     hp_u32 count = HP_FORGET(0u);
 
+    HP_ASSERT(limit > 0);
     HP_FOR (vcpu, core->numbers) {
         const hp_u64 key = hp_candidate_key(core, vcpu, role);
 
@@ -111,6 +113,7 @@ HP_RARE hp_u32 hp_find_room(struct hp_core *core, hp_u32 vcpu, hp_u64 pcpus) {
     hp_u64 reached = HP_FORGET(hp_allowed(core, vcpu, pcpus));
     hp_u64 ahead = HP_FORGET(reached);
 
+    HP_ASSERT(!(reached & ~core->matched));
     HP_FOR (step, HP_PCPUS) {
         hp_u32 pcpu;
         hp_u64 found;
@@ -163,13 +166,15 @@ HP_ONCE hp_u32 hp_match_one(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp_u6
 
 /*
  * Chooses the first 'limit' candidates that fit on the free pcpus, of which there are as many;
- * returns how many were chosen; core->others_wait says whether there are more.
+ * returns how many were chosen; core->others_wait says whether there are more. Who gets which pcpu
+ * is said by hp_place.
  */
 HP_RARE hp_u32 hp_choose(struct hp_core *core, hp_u32 limit, hp_u64 free, hp_u32 role) {
     const hp_u32 fits = HP_PCPUS > 1u && core->bound > 0;
     const hp_u32 all = limit > 0 ? hp_sort_first(core, fits ? HP_VCPUS : limit, role) : 0;
     hp_u32 count = HP_FORGET(0u);
 
+    HP_ASSERT(limit <= hp_pcpus(core) && !(free & ~hp_pcpu_mask(core)));
     core->matched = 0;
     HP_FOR (i, all) {
         const hp_u32 vcpu = core->chosen[HP_INDEX(i, HP_VCPUS)];
@@ -205,6 +210,7 @@ HP_FN void hp_assign(struct hp_core *core, hp_u32 pcpu, hp_u32 vcpu, hp_u32 role
 HP_ONCE hp_u64 hp_place(struct hp_core *core HP_NOT_NULL, hp_u32 count, hp_u64 free, hp_u32 role) {
     hp_u64 newcomers = 0;
 
+    HP_ASSERT(count <= hp_pcpus(core));
     core->matched = 0;
     HP_FOR (i, HP_PCPUS) {
         const hp_u32 vcpu = core->chosen[HP_INDEX(i, HP_VCPUS)];
@@ -229,5 +235,6 @@ HP_ONCE hp_u64 hp_place(struct hp_core *core HP_NOT_NULL, hp_u32 count, hp_u64 f
 
         hp_assign(core, pcpu, core->matched & hp_bit_of(pcpu) ? vcpu : HP_NONE, role);
     }
+    HP_ASSERT(!(core->matched & ~free));
     return free & ~core->matched;
 }

@@ -17,6 +17,7 @@
 HP_FN void hp_plan_only(struct hp_core *core) {
     struct hp_pcpu *only = hp_pcpu_of(core, 0);
 
+    HP_ASSERT(hp_pcpus(core) == 1 && core->quantum_ns == 0);
     only->plan.holder = hp_ready_first(core, only->last[hp_holder_role(core)]);
     core->weakest = only->plan.holder;
 }
@@ -34,7 +35,7 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
     core->weakest = HP_NONE;
     if (hp_pcpus(core) == 1 && limit == 1u && core->quantum_ns == 0) {
         hp_plan_only(core);
-        return core->weakest == HP_NONE ? free : 0;
+        return hp_pcpu_of(core, 0)->plan.holder == HP_NONE ? free : 0;
     }
     count = hp_choose(core, limit, free, role);
     if (count > 0 && count == limit)
@@ -50,6 +51,7 @@ HP_FN hp_u64 hp_plan_holders(struct hp_core *core) {
 HP_FN void hp_plan_pcpu(struct hp_core *core, struct hp_plan *plan) {
     const hp_u32 holder = plan->holder;
 
+    HP_ASSERT(holder == HP_NONE || hp_is_served(core, holder));
     plan->pay = holder;
     plan->run = holder != HP_NONE && hp_server_of(core, holder)->runnable ? holder : HP_NONE;
     plan->also = HP_NONE;
@@ -69,7 +71,17 @@ HP_FN hp_u32 hp_keeps_turn(struct hp_core *core, hp_u32 vcpu, hp_u32 role) {
            || (role == HP_EFFORT && !core->effort_waits && hp_was_last(core, vcpu, role));
 }
 
-HP_RARE void hp_plan_turns(struct hp_core *core) {
+/* What is planned for all pcpus together, and depends on others, or on the clock. */
+HP_RARE void hp_plan_rest(struct hp_core *core, hp_u64 free) {
+    core->suspects = hp_all_pcpus(core);
+    if (hp_has(core, HP_HAS_SPARE))
+        hp_plan_spare(core, free);
+    if (hp_has(core, HP_HAS_SHARES))
+        hp_plan_share(core);
+    else if (core->efforts > 0)
+        hp_plan_efforts(core);
+    if (core->quantum_ns == 0 && core->efforts == 0)
+        return;
     HP_FOR (pcpu, hp_pcpus(core)) {
         struct hp_plan *plan = &hp_pcpu_of(core, pcpu)->plan;
 
@@ -77,19 +89,6 @@ HP_RARE void hp_plan_turns(struct hp_core *core) {
         plan->keeps[HP_RUNNER] = hp_keeps_turn(core, plan->run, HP_RUNNER);
         plan->keeps[HP_EFFORT] = hp_keeps_turn(core, plan->effort, HP_EFFORT);
     }
-}
-
-/* What is planned for all pcpus together, and depends on others, or on the clock. */
-HP_RARE void hp_plan_rest(struct hp_core *core, hp_u64 free) {
-    core->suspects = hp_all_pcpus(core);
-    if (hp_has(core, HP_HAS_SPARE))
-        hp_spare_use(core, free);
-    if (hp_has(core, HP_HAS_SHARES))
-        hp_weights_use(core);
-    else if (core->efforts > 0)
-        hp_effort_use(core);
-    if (core->quantum_ns > 0 || core->efforts > 0)
-        hp_plan_turns(core);
 }
 
 /* Makes the plan, which stands until something changes. */
@@ -131,6 +130,7 @@ HP_FN hp_u32 hp_arrival_matters(struct hp_core *core, hp_u32 vcpu) {
 
     if (weakest == HP_NONE || core->quantum_ns > 0 || core->bound > 0)
         return 1;
+    HP_ASSERT(hp_server_of(core, vcpu)->runnable && hp_present(core, weakest));
     /* Who pays does not depend on work; who runs does, where a payer has none. */
     if (hp_has(core, HP_PAYS_IDLE))
         return hp_pcpus(core) > 1 || only->run != only->holder;

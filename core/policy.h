@@ -40,8 +40,9 @@ HP_FN hp_i64 hp_most_held(const struct hp_core *core, const struct hp_server *se
     return (hp_i64)(server->params.budget_ns * hp_budgets_held(core->policy.budget));
 }
 
-/* What a budget rule's row says in one number: its traits, and with which rules it goes; 0 of one
- * that is not offered. */
+/* What a budget rule's row says in one number, 16 bits each from the lowest on: its traits, the
+ * orders that it goes with, the slack rules on one pcpu, and on several; 0 of one that is not
+ * offered. */
 #define HP_BUDGET_ROW(name, NAME, catch_up, charge, arrive, account, traits, holds, orders, one,   \
                       several)                                                                     \
     case HP_BUDGET_##NAME:                                                                         \

@@ -5,7 +5,8 @@
  *
  * Who is first is remembered until that one gets a higher key, and the lowest key of a block of
  * vcpus until one of them gets another; both are found anew when who is first is asked for. So a
- * new key costs a few instructions, however many change at once.
+ * new key costs a few instructions, however many change at once. With keys A 4 and B 7, A is first.
+ * When A gets 9 it is not known who is, only that nobody is below 4; asked for, it is B, with 7.
  *
  * A lock domain has two: those that may be given a pcpu (ready), by level and urgency (order.h),
  * and those whose refill somebody must look after (due), by when that is (account.h). Many refills
@@ -25,6 +26,7 @@ HP_FN void hp_queue_put(struct hp_queue *queue, hp_u32 vcpu, hp_u64 key) {
     hp_u64 *own = &queue->key[HP_INDEX(vcpu, HP_KEYS)];
     hp_u64 *low = &queue->low[HP_INDEX(vcpu / HP_BLOCK, HP_BLOCKS)];
 
+    HP_ASSERT(vcpu / HP_BLOCK < queue->blocks);
     if (key == *own)
         return;
     *own = key;
@@ -61,6 +63,7 @@ HP_ONCE hp_u32 hp_queue_find(struct hp_queue *queue HP_NOT_NULL) {
     hp_u64 lowest = HP_NEVER;
     hp_u32 first = 0;
 
+    HP_ASSERT(!queue->known);
     HP_UP_TO (block, queue->blocks, HP_BLOCKS) {
         if (queue->low[block] == 0)
             hp_block_find(queue, block);
@@ -70,6 +73,7 @@ HP_ONCE hp_u32 hp_queue_find(struct hp_queue *queue HP_NOT_NULL) {
             first = queue->of_low[block];
         }
     }
+    HP_ASSERT(lowest >= queue->lowest);
     queue->lowest = lowest;
     queue->first = first;
     queue->known = 1;
@@ -86,6 +90,7 @@ HP_FN hp_u64 hp_queue_lowest(struct hp_queue *queue) {
 
 /* There are vcpus with numbers below 'numbers'. */
 HP_FN void hp_queue_grow(struct hp_queue *queue, hp_u32 numbers) {
+    HP_ASSERT(numbers <= HP_VCPUS);
     queue->blocks = (numbers + HP_BLOCK - 1u) / HP_BLOCK;
 }
 

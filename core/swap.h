@@ -19,15 +19,15 @@ HP_FN void hp_expire_grants(struct hp_core *core) {
     hp_replan_all(core);
 }
 
-/* Whether rules are about this vcpu: it is there, and has a server. */
-HP_FN hp_u32 hp_is_served(struct hp_core *core, hp_u32 vcpu) {
-    return hp_server_of(core, vcpu)->present && !hp_is_effort(hp_server_of(core, vcpu));
-}
-
 /* The last word of the old rules on a server: its next refill is where its period ends. */
 HP_FN void hp_swap_out(struct hp_core *core, hp_u32 vcpu) {
+    struct hp_server *server = hp_server_of(core, vcpu);
+    hp_u64 end_ns;
+
+    HP_ASSERT(hp_is_served(core, vcpu));
     hp_catch_up(core, vcpu, core->now_ns);
-    hp_server_of(core, vcpu)->deadline_ns = hp_period_end(core, vcpu);
+    end_ns = hp_settled_at(core, vcpu);
+    server->deadline_ns = end_ns > core->now_ns ? end_ns : core->now_ns + server->params.period_ns;
 }
 
 /* Brings a server under the new rules, with no more than these let it have. */
@@ -36,6 +36,7 @@ HP_ONCE hp_u32 hp_swap_in(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
     const hp_i64 most_ns = hp_most_held(core, server);
     const hp_i64 left_ns = server->remaining_ns < most_ns ? server->remaining_ns : most_ns;
 
+    HP_ASSERT(hp_is_served(core, vcpu) && !core->swapping);
     hp_start_server(core, vcpu, left_ns, server->deadline_ns);
     server->never_ran = 0;
     server->idle_from_ns = core->now_ns; /* into polling: lost when this instant is over */
@@ -72,7 +73,7 @@ HP_RARE hp_u32 hp_set_policy(struct hp_core *core, const struct hp_policy *polic
         if (hp_is_served(core, vcpu))
             hp_swap_in(core, vcpu);
     }
-    core->share.vcpu = HP_NONE;
+    hp_end_shares(core);
     core->effort_waits = 0;
     core->due_ns = 0; /* the spare's refill counts from now on, or does no more */
     return HP_OK;

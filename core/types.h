@@ -103,7 +103,7 @@ enum hp_role {
     HP_RUNNER,
     HP_EFFORT,
 };
-#define HP_ROLES 4u
+#define HP_ROLES 4u /* one more than there are: a power of two, as an index is a mask */
 #define HP_EACH_ROLE(role) for (hp_u32 role = 0; role < HP_ROLES; role++)
 
 /* A vcpu and the server attached to it. */
@@ -116,10 +116,10 @@ struct hp_server {
     hp_i64 remaining_ns; /* budget left when last charged, at its own level; below zero: debt */
     hp_i64 extra_ns;     /* left of the budget at the extra level it is on */
     hp_u64 deadline_ns;  /* end of the current period; of a depleted server: its refill */
-    hp_u64 late_ns;      /* how late the last pick was that charged it: bounds the debt */
+    hp_u64 late_ns; /* how late the last pick was that charged it; the law of debts (check.h) */
     hp_u64 idle_from_ns; /* when it lost its work; hp_depart */
     hp_u32 level;        /* 0, or how many levels it has dropped into extra time */
-    hp_u32 never_ran;    /* slices: added under the policy in force, and never had work */
+    hp_u32 never_ran;    /* slices: added under the policy in force, and never had work since */
     hp_u32 refill_head;  /* sporadic: the queue of refills, a ring */
     hp_u32 refill_count;
 
@@ -134,8 +134,8 @@ struct hp_server {
     hp_u32 place;                /* its place in the choice being made */
 
     /* Shares of time that nobody with budget asks for: slack/weights.h. */
-    hp_u64 lost_slice_key; /* of a claim to a share for a lost slice, the lowest first; 0: none */
-    hp_u64 weighted_usage; /* what it has had by weight, the lowest first */
+    hp_u64 claim; /* to a share, for a lost slice: the lowest is first; or HP_NEVER */
+    hp_u64 score; /* without a claim the lowest is first */
 } HP_ALIGNED(256);
 
 /* What one pcpu should be granted: plan.h. */
@@ -152,10 +152,10 @@ struct hp_plan {
 struct hp_pcpu {
     struct hp_grant grant;
     hp_u64 charged_ns;       /* the payers have paid up to here */
-    hp_u64 invalid_since_ns; /* since when the grant is known to be wrong, or HP_NEVER */
+    hp_u64 invalid_since_ns; /* since when its grant is wrong, and a pick late; or HP_NEVER */
     hp_u32 must_repick;      /* the grant rests on what has changed, whatever the plan says */
-    hp_u32 holder;           /* of the grant, as in its plan */
-    hp_u32 effort;           /* the best-effort vcpu that runs here */
+    hp_u32 holder;           /* who has this pcpu: the planned holder, or who runs without one */
+    hp_u32 effort;           /* who runs here in idle time: by best effort, or in a share */
     hp_u32 last[HP_ROLES];   /* who was last in each role */
     struct hp_plan plan;
 } HP_ALIGNED(128);
@@ -168,11 +168,14 @@ struct hp_queue {
     hp_u64 key[HP_KEYS];      /* the lowest is first; HP_NEVER: not in the queue */
     hp_u64 low[HP_BLOCKS];    /* the lowest key of each block; 0: not known */
     hp_u32 of_low[HP_BLOCKS]; /* whose it is */
-    hp_u64 lowest;            /* the first one's key, if that is known */
-    hp_u32 first;
-    hp_u32 known;
-    hp_u32 blocks; /* that are in use */
+    hp_u64 lowest;            /* no key is below this */
+    hp_u32 first;             /* who has that key, and is first ... */
+    hp_u32 known;             /* ... if this is set */
+    hp_u32 blocks;            /* that are in use */
 };
+
+/* A mask of all vcpus takes so many words. */
+#define HP_WORDS ((HP_VCPUS + 63u) / 64u)
 
 /* The budget that nobody owns (ERTDS), refilled at multiples of its period: slack/spare.h. */
 struct hp_spare {
@@ -202,11 +205,12 @@ struct hp_core {
     hp_u32 bound;         /* vcpus that are bound to pcpus */
     hp_u32 thefts;        /* pcpus that are stolen */
     hp_u32 swapping;      /* servers leave the rules in force: no queue is told (hp_set_policy) */
-    hp_u32 alone;         /* one pcpu, and nothing on it but servers that take no turns */
+    hp_u32 alone;         /* whether alone.h decides; hp_replan_all */
     hp_u64 quantum_ns;
     hp_u64 decision_ns;
     hp_u64 stolen;             /* pcpus that run nothing that was granted, as a mask */
     hp_u64 bound_to[HP_VCPUS]; /* the pcpus that a vcpu is bound to, as a mask; 0: to none */
+    hp_u64 work[HP_WORDS];     /* vcpus that have work, as a mask; hp_arrive to hp_depart */
 
     hp_u64 now_ns; /* the latest time that the core was told */
     hp_u64 due_ns; /* before this no grant ends, and no refill needs to be done (grant.h) */
@@ -264,12 +268,9 @@ HP_FN struct hp_pcpu *hp_pcpu_of(struct hp_core *core, hp_u32 pcpu) {
     return &core->pcpu[HP_INDEX(pcpu, HP_PCPUS)];
 }
 
-HP_FN hp_u64 hp_deadline_ns(struct hp_core *core, hp_u32 vcpu) {
-    return hp_server_of(core, vcpu)->deadline_ns;
-}
-
 /* A mask with the bit of this pcpu. */
 HP_FN hp_u64 hp_bit_of(hp_u32 pcpu) {
+    HP_ASSERT(pcpu < 64u);
     return HP_PCPUS == 1u ? 1ull : 1ull << (pcpu % 64u);
 }
 
@@ -303,6 +304,17 @@ HP_FN hp_u32 hp_present(struct hp_core *core, hp_u32 vcpu) {
     return hp_is_vcpu(vcpu) && hp_server_of(core, vcpu)->present;
 }
 
+/* The vcpu has work, or has none: its server and the mask say so. */
+HP_FN void hp_get_work(struct hp_core *core, hp_u32 vcpu) {
+    hp_server_of(core, vcpu)->runnable = 1;
+    core->work[HP_INDEX(vcpu / 64u, HP_WORDS)] |= 1ull << (vcpu % 64u);
+}
+
+HP_FN void hp_lose_work(struct hp_core *core, hp_u32 vcpu) {
+    hp_server_of(core, vcpu)->runnable = 0;
+    core->work[HP_INDEX(vcpu / 64u, HP_WORDS)] &= ~(1ull << (vcpu % 64u));
+}
+
 /* Whether this payer is the spare, which only some hosts offer. */
 HP_FN hp_u32 hp_is_spare(hp_u32 payer) {
     return (HP_SOME_TRAITS & HP_HAS_SPARE) != 0 && payer == HP_SPARE;
@@ -317,7 +329,13 @@ HP_FN hp_u32 hp_is_effort(const struct hp_server *server) {
     return server->params.flags & HP_BEST_EFFORT;
 }
 
-/* Something has changed that all pcpus may have to be granted anew for, or what is on them. */
+/* Whether rules are about this vcpu: it is there, and has a server. */
+HP_FN hp_u32 hp_is_served(struct hp_core *core, hp_u32 vcpu) {
+    return hp_server_of(core, vcpu)->present && !hp_is_effort(hp_server_of(core, vcpu));
+}
+
+/* Something has changed that all pcpus may have to be granted anew for, or what is on them: also
+ * whether there is one pcpu, and nothing on it but servers that take no turns. */
 HP_FN void hp_replan_all(struct hp_core *core) {
     core->alone = hp_pcpus(core) == 1 && core->quantum_ns == 0 && core->efforts == 0
                   && core->thefts == 0 && !hp_has(core, HP_HAS_SPARE | HP_HAS_SHARES);

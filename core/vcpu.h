@@ -23,6 +23,7 @@
 
 /* The part of the time that the decisions of such a period take, in 1/HP_WHOLE, rounded down. */
 HP_FN hp_u64 hp_deciding(const struct hp_core *core, hp_u64 period_ns) {
+    HP_ASSERT(period_ns > 0);
     return HP_DECISIONS * core->decision_ns * HP_WHOLE / period_ns;
 }
 
@@ -70,13 +71,6 @@ HP_RARE hp_u32 hp_validate(struct hp_core *core, hp_u32 vcpu, const struct hp_pa
     if (core->decision_ns > 0 && !hp_keeps_up(core, vcpu, params->period_ns))
         return HP_ERROR_RATE;
     return HP_OK;
-}
-
-/* The first multiple of the period at or after now: every server's grid starts at 0. */
-HP_FN hp_u64 hp_first_refill(const struct hp_core *core, hp_u64 period_ns) {
-    const hp_u64 past_ns = core->now_ns % period_ns;
-
-    return past_ns == 0 ? core->now_ns : core->now_ns - past_ns + period_ns;
 }
 
 /* A vcpu that is not there, as one is before it is added. */
@@ -131,18 +125,15 @@ HP_RARE hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params 
     return HP_OK;
 }
 
-/* The grant of this pcpu cannot be relied on from this time on: it has to pick again. */
-HP_FN void hp_expire(struct hp_pcpu *pcpu, hp_u64 from_ns) {
-    pcpu->invalid_since_ns = hp_least(pcpu->invalid_since_ns, from_ns);
-    pcpu->must_repick = 1;
-}
-
-/* The wanted parameters wait for their time; a grant that the server pays for ends there. */
+/* The wanted parameters wait for the refill that gives everything back, and a grant that the server
+ * pays for ends there. A server of 2 ms in 10 ms, refilled at 0 and told at 3 ms that it is to have
+ * 4 ms in 20 ms, keeps what it has until 10 ms; then it has 4 ms, and its deadline is 30 ms. */
 HP_FN void hp_schedule_change(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
     struct hp_pcpu *pcpu = hp_pcpu_of(core, server->last_pcpu);
 
-    server->change_at_ns = hp_change_time(core, vcpu);
+    HP_ASSERT(hp_is_served(core, vcpu));
+    server->change_at_ns = hp_most(hp_settled_at(core, vcpu), core->now_ns);
     hp_requeue(core, vcpu);
     if (pcpu->grant.pay == vcpu || pcpu->grant.also == vcpu)
         hp_expire(pcpu, server->change_at_ns);
@@ -172,8 +163,9 @@ HP_RARE hp_u32 hp_update(struct hp_core *core, hp_u32 vcpu, const struct hp_para
     return HP_OK;
 }
 
-/* The vcpu is gone: nobody is granted it, and it pays for nothing any more. */
-HP_FN void hp_leave_pcpus(struct hp_core *core, hp_u32 vcpu) {
+/* No pcpu is granted to the vcpu any more, and it pays for none. */
+HP_FN void hp_ungrant(struct hp_core *core, hp_u32 vcpu) {
+    HP_ASSERT(hp_present(core, vcpu));
     HP_FOR (number, hp_pcpus(core)) {
         struct hp_pcpu *pcpu = hp_pcpu_of(core, number);
 
@@ -196,7 +188,7 @@ HP_RARE hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         return HP_ERROR_VCPU;
     server = hp_server_of(core, vcpu);
     hp_settle_now(core, now_ns);
-    hp_leave_pcpus(core, vcpu);
+    hp_ungrant(core, vcpu);
     hp_end_share(core, vcpu);
     core->efforts -= hp_is_effort(server);
     core->bound -= core->bound_to[HP_INDEX(vcpu, HP_VCPUS)] != 0;
@@ -209,6 +201,7 @@ HP_RARE hp_u32 hp_remove(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         server->change_at_ns = HP_NEVER;
         hp_requeue(core, vcpu);
     }
+    hp_lose_work(core, vcpu);
     hp_clear_server(server);
     hp_replan_all(core);
     return HP_OK;
@@ -224,20 +217,21 @@ HP_FN void hp_arrive(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     if (server->runnable)
         return;
     planned = core->planned;
-    if (hp_is_effort(server)) {
-        server->runnable = 1;
-    } else {
+    if (!hp_is_effort(server)) {
         /* It still pays where it had work before, or without any: its account is looked at. */
         if (last->pay == vcpu || last->also == vcpu)
             hp_charge_pcpu(core, server->last_pcpu);
-        /* These rules do not ask for work; so a refill sets the alarm once and for good. */
-        server->runnable = hp_has(core, HP_TIMED) && hp_has(core, HP_KEEPS);
+        /* Polling and slices are caught up as without work. For those that do not ask a refill
+         * gives the keys of one with work at once. */
+        if (hp_has(core, HP_TIMED) && hp_has(core, HP_KEEPS))
+            server->runnable = 1;
         hp_catch_up(core, vcpu, core->now_ns);
         hp_activate(core, vcpu, core->now_ns);
-        server->runnable = 1;
-        if (!hp_has(core, HP_PAYS_IDLE) && hp_key_of(&core->ready, vcpu) == HP_NEVER)
-            hp_requeue(core, vcpu);
     }
+    hp_get_work(core, vcpu);
+    if (!hp_is_effort(server) && !hp_has(core, HP_PAYS_IDLE)
+        && hp_key_of(&core->ready, vcpu) == HP_NEVER)
+        hp_requeue(core, vcpu);
     core->planned = planned && !hp_arrival_matters(core, vcpu);
 }
 
@@ -252,7 +246,7 @@ HP_FN void hp_depart(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     if (pcpu->grant.run == vcpu)
         pcpu->invalid_since_ns = hp_least(pcpu->invalid_since_ns, core->now_ns);
     server->idle_from_ns = core->now_ns;
-    server->runnable = 0;
+    hp_lose_work(core, vcpu);
     hp_end_share(core, vcpu);
     /* Where a server stands that pays without work does not depend on it. */
     if (!hp_is_effort(server) && !hp_has(core, HP_PAYS_IDLE))

@@ -15,6 +15,12 @@
  * would be refilled there a second time in one period.
  *
  * Under EDF the sum of the bandwidths is an exact test on one pcpu.
+ *
+ * A server of 2 ms in 10 ms has 1 ms of work at 0: it runs in [0, 1), and 1 ms is left until 10 ms.
+ * Work that arrives at 4 ms finds both kept, as 1 <= (10 - 4) * 2 / 10; used up at 5 ms, the server
+ * has 2 ms and the deadline 20 ms at 10 ms. Work at 6 ms instead finds too much for 10 ms, 1 > (10
+ * - 6) * 2 / 10: it has 2 ms and the deadline 16 ms. Charged up to 6 ms in the first case, as a
+ * pick came late, it owes 1 ms, and has 1 ms at 10 ms.
  */
 #pragma once
 

@@ -20,6 +20,12 @@
  *
  * So a slice that is kept may be spent at the end of one period and the next one right after it,
  * as by a deferrable server. One that is lost at a block makes the server a sporadic task.
+ *
+ * A server of 2 ms in 10 ms has its first work, 1 ms, at 3 ms. slice: the period [3, 13) begins at
+ * once, and the work runs in [3, 4). More at 6 ms runs in [6, 7); what is then left waits for 13
+ * ms. slice-once: the period begins one slice later, [5, 15), and the work runs in [5, 6). More at
+ * 8 ms loses the other 1 ms, for a claim of 10/1, and waits for 15 ms. Had it come at 20 ms, past
+ * the deadline, it would begin a period [20, 30) with 2 ms.
  */
 #pragma once
 
@@ -30,7 +36,7 @@ HP_FN hp_u32 hp_slice_is_kept(struct hp_core *core, hp_u32 vcpu) {
     if (core->policy.order == HP_ORDER_FP_EDF
         && hp_server_of(core, vcpu)->params.priority == HP_ORDINARY)
         return 0;
-    return core->policy.budget == HP_BUDGET_SLICE;
+    return hp_has(core, HP_KEEPS) != 0;
 }
 
 /* Without work no period begins; parameters that are due take effect, for the one to come. */
@@ -59,10 +65,11 @@ HP_RARE void hp_slice_begin(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     const hp_u64 refills = hp_parts(now_ns - server->deadline_ns, server->params.period_ns) + 1u;
 
+    HP_ASSERT(server->deadline_ns <= now_ns);
     server->remaining_ns =
         hp_after_refills(server->remaining_ns, server->params.budget_ns, refills);
     server->deadline_ns = now_ns + server->params.period_ns;
-    server->lost_slice_key = 0;
+    server->claim = HP_NEVER;
     hp_refilled(core, vcpu);
 }
 
@@ -70,7 +77,8 @@ HP_RARE void hp_slice_begin(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 HP_RARE void hp_slice_lose(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
-    server->lost_slice_key = hp_share_cost(server->params.period_ns, (hp_u64)server->remaining_ns);
+    HP_ASSERT(server->remaining_ns > 0);
+    server->claim = hp_share_cost(server->params.period_ns, (hp_u64)server->remaining_ns);
     server->remaining_ns = 0;
     hp_deplete(core, vcpu, 1);
 }

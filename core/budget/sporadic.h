@@ -20,6 +20,12 @@
  *  - A head that is used up leaves; the next one is the head, usable if its time has come.
  *  - An overrun, because a pick came late, uses up the refills that follow, in order.
  *
+ * A server of 3 ms in 10 ms with one refill, (0, 3), gets work at 2 ms: its head is (2, 3), its
+ * deadline 12 ms. After [2, 3) the head is (3, 2), and (12, 1) comes back. Kept off the pcpu until
+ * 5 ms, it runs in [5, 7): (13, 2) would come back, which joins (12, 1): (12, 3). So the preemption
+ * does not count. Had it blocked at 3 ms and got work again at 6 ms, the head would be (6, 2), its
+ * deadline 16 ms, and after [6, 8) there were (12, 1) and (16, 2).
+ *
  * The deadline, for EDF, is one period after the activation (or after the head became usable)
  * and does not move with use. The deadline of a depleted server is its next refill.
  */

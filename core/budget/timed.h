@@ -16,6 +16,7 @@ HP_FN void hp_timed_refill(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u64 refills = 1;
 
+    HP_ASSERT(server->deadline_ns <= now_ns);
     if (now_ns - server->deadline_ns >= server->params.period_ns)
         refills += hp_parts(now_ns - server->deadline_ns, server->params.period_ns);
     server->remaining_ns =
@@ -59,7 +60,11 @@ HP_RARE void hp_timed_charge_periods(struct hp_core *core, hp_u32 vcpu, hp_u64 p
     hp_refilled(core, vcpu);
 }
 
-/* Charges the time from 'from' to 'to', split at each refill in between. */
+/*
+ * Charges the time from 'from' to 'to', split at each refill in between. A server of 3 ms in 10 ms
+ * that has paid since 0 and is charged at 35 ms: 3 - 10 + 3 = -4 ms after the refill of 10 ms; two
+ * whole periods take 7 ms each, -18 ms; and [30, 35) leaves -23 ms: 35 ms used of four budgets.
+ */
 HP_STEP void hp_timed_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, hp_u64 to_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 

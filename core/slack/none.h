@@ -12,36 +12,6 @@
 
 #include "../placement.h"
 
-/*
- * The first server with work that may use what an owner leaves, or HP_NONE: of those with budget,
- * or, if they are asked too, of the depleted ones where there is none. All are on one level, and
- * pay when it is their turn: so who has budget is ready.
- */
-HP_RARE hp_u32 hp_first_user(struct hp_core *core, hp_u32 depleted_too) {
-    const hp_u64 depleted = 1ull << 63; /* as users of time these are behind all with budget */
-    hp_u32 best = HP_FORGET(HP_NONE);
-    hp_u64 lowest = HP_FORGET(HP_NEVER);
-
-    HP_FOR (vcpu, core->numbers) {
-        const struct hp_server *server = hp_server_of(core, vcpu);
-
-        if (server->runnable) {
-            hp_u64 key = hp_key_of(&core->ready, vcpu);
-
-            if (key == HP_NEVER && depleted_too && lowest >= depleted && !hp_is_effort(server))
-                key = depleted + hp_urgency(core, server);
-            if (key < lowest
-                || (key == lowest && key != HP_NEVER && hp_wins_tie(core, vcpu, best, HP_RUNNER))) {
-                best = vcpu;
-                lowest = key;
-            }
-        }
-        best = HP_FORGET(best);
-        lowest = HP_FORGET(lowest);
-    }
-    return best;
-}
-
 /* Nobody else uses what the owner leaves. */
 HP_FN void hp_no_use(struct hp_core *core, struct hp_plan *plan) {
     (void)core, (void)plan;

@@ -5,12 +5,17 @@
  * own: those with budget of their own come before the depleted ones. When nobody has budget the
  * pcpu idles, even with work waiting: time is never taken from idle.
  *
+ * H has 2 ms in 10 ms, L behind it 3 ms in 10 ms. With work for L at 0 and for H at 1 ms: [0, 1) L,
+ * and H pays; [1, 2) H; [2, 5) L, on all of its 3 ms; idle until 10 ms. If L has 1 ms, is before H
+ * in order, and H has no work: [0, 1) L pays; [1, 3) L, which is depleted, on H's budget; then the
+ * pcpu idles.
+ *
  * So the payer at every instant is the same as without any slack rule, and a vcpu has every
  * instant it would have had, and donated ones on top.
  */
 #pragma once
 
-#include "none.h"
+#include "lend.h"
 
 HP_FN void hp_reclaim_use(struct hp_core *core, struct hp_plan *plan) {
     if (plan->holder != HP_NONE && plan->run == HP_NONE)

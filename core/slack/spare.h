@@ -6,6 +6,10 @@
  * one with the latest deadline first, because that one would wait longest for its refill; among
  * equals the one that runs, else the lower number. With no such vcpu the spare idles away.
  *
+ * Two pcpus, a spare of 1 ms in 4 ms, and A of 2 ms in 10 ms with work all the time: in [0, 1) the
+ * spare idles away beside A. At 4 ms it runs A, where A was, in [4, 5), and again in [8, 9); from
+ * 10 ms on A has its own budget.
+ *
  * The vcpu is placed like any other: it stays on its pcpu if that is free. Being behind all
  * others, the spare cannot reduce what is guaranteed to them.
  */
@@ -20,6 +24,7 @@ HP_RARE void hp_spare_catch_up(struct hp_core *core) {
 
     if (spare->deadline_ns > core->now_ns)
         return;
+    HP_ASSERT(spare->budget_ns <= spare->period_ns);
     refills = hp_parts(core->now_ns - spare->deadline_ns, spare->period_ns) + 1u;
     spare->remaining_ns = hp_after_refills(spare->remaining_ns, spare->budget_ns, refills);
     spare->deadline_ns += hp_times(refills, spare->period_ns);
@@ -79,7 +84,7 @@ HP_FN hp_u32 hp_spare_first(struct hp_core *core, hp_u64 free) {
 }
 
 /* Gives the spare one of the free pcpus, if it has budget. */
-HP_RARE void hp_spare_use(struct hp_core *core, hp_u64 free) {
+HP_RARE void hp_plan_spare(struct hp_core *core, hp_u64 free) {
     struct hp_plan *plan;
     hp_u32 vcpu;
 
@@ -92,6 +97,7 @@ HP_RARE void hp_spare_use(struct hp_core *core, hp_u64 free) {
         plan = &hp_pcpu_of(core, hp_free_pcpu(core, vcpu, hp_allowed(core, vcpu, free)))->plan;
         hp_server_of(core, vcpu)->place = 0;
     }
+    HP_ASSERT(plan->pay == HP_NONE && plan->run == HP_NONE);
     plan->pay = HP_SPARE;
     plan->run = vcpu;
 }

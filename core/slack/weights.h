@@ -9,7 +9,10 @@
  * extra time, the lowest score first. Among equals it is the lower number. A share by score takes
  * the score of the one that gets it from all that wait with it, and makes its own what a share
  * costs it: period / budget of a server, 128 / weight of a best-effort vcpu, in units of 1/1024. So
- * in the long run each gets shares in proportion to its weight.
+ * in the long run each gets shares in proportion to its weight: B of weight 128, whose shares cost
+ * 1024, and C of weight 64, whose shares cost 2048, have B, C, B, B, C, B, B, C, ... A claim of 3
+ * ms of 10 ms that were lost, 3413, comes before one of 1 ms of 10 ms, 10240, and both before all
+ * scores.
  *
  * A share begins only if no waiting server's period begins before its end: a shorter gap is idle.
  * One that follows another begins where that ended, so that late picks do not add up.
@@ -20,21 +23,23 @@
 
 #include "none.h"
 
-/* Whether this vcpu takes part: by a claim, or by weight. */
+/* Whether a vcpu takes part when it has work: by a claim, or by weight. */
 HP_FN hp_u32 hp_wants_share(const struct hp_server *server) {
-    return server->runnable
-           && (server->lost_slice_key > 0 || (server->params.flags & (HP_BEST_EFFORT | HP_EXTRA)));
-}
-
-/* The key of its claim, the lowest first, or HP_NEVER. */
-HP_FN hp_u64 hp_claim_of(const struct hp_server *server) {
-    return server->lost_slice_key > 0 ? server->lost_slice_key : HP_NEVER;
+    return server->claim != HP_NEVER || (server->params.flags & (HP_BEST_EFFORT | HP_EXTRA));
 }
 
 /* The vcpu takes part in shares as if it never had. */
 HP_FN void hp_forget_shares(struct hp_server *server) {
-    server->lost_slice_key = 0;
-    server->weighted_usage = 0;
+    server->claim = HP_NEVER;
+    server->score = 0;
+}
+
+/* Nobody has a share, and none is planned. */
+HP_FN void hp_end_shares(struct hp_core *core) {
+    if (HP_SOME_TRAITS & HP_HAS_SHARES) {
+        core->share.vcpu = HP_NONE;
+        core->share.planned = 0;
+    }
 }
 
 /* Its share, if it has one, is over. */
@@ -48,9 +53,9 @@ HP_FN hp_u32 hp_shares_before(struct hp_core *core, hp_u32 a, hp_u32 b) {
     const struct hp_server *left = hp_server_of(core, a);
     const struct hp_server *right = hp_server_of(core, b);
 
-    if (hp_claim_of(left) != hp_claim_of(right))
-        return hp_claim_of(left) < hp_claim_of(right);
-    return left->lost_slice_key == 0 && left->weighted_usage < right->weighted_usage;
+    if (left->claim != right->claim)
+        return left->claim < right->claim;
+    return left->claim == HP_NEVER && left->score < right->score;
 }
 
 /* Who has work and is first to get a share, or HP_NONE. 'gap' is when the first period begins of a
@@ -62,10 +67,12 @@ HP_STEP hp_u32 hp_share_first(struct hp_core *core, hp_u64 *gap_ns) {
     HP_FOR (vcpu, core->numbers) {
         const struct hp_server *server = hp_server_of(core, vcpu);
 
-        if (hp_wants_share(server) && (best == HP_NONE || hp_shares_before(core, vcpu, best)))
-            best = vcpu;
-        if (server->runnable && !hp_is_effort(server))
-            end_ns = hp_least(end_ns, server->deadline_ns);
+        if (server->runnable) {
+            if (hp_wants_share(server) && (best == HP_NONE || hp_shares_before(core, vcpu, best)))
+                best = vcpu;
+            if (!hp_is_effort(server))
+                end_ns = hp_least(end_ns, server->deadline_ns);
+        }
         best = HP_FORGET(best);
         end_ns = HP_FORGET(end_ns);
     }
@@ -84,12 +91,13 @@ HP_FN hp_u64 hp_share_start(const struct hp_core *core) {
 }
 
 /* Plans who has the only pcpu if no server has: the share goes on, another begins, or neither. */
-HP_RARE void hp_weights_use(struct hp_core *core) {
+HP_RARE void hp_plan_share(struct hp_core *core) {
     struct hp_plan *plan = &hp_pcpu_of(core, 0)->plan;
     struct hp_share *share = &core->share;
     hp_u64 gap_ns;
     hp_u32 vcpu;
 
+    HP_ASSERT(hp_pcpus(core) == 1);
     share->planned = 0;
     if (plan->run != HP_NONE || hp_stolen(core))
         return;
@@ -98,32 +106,33 @@ HP_RARE void hp_weights_use(struct hp_core *core) {
     vcpu = hp_share_first(core, &gap_ns);
     if (vcpu == HP_NONE || gap_ns - hp_share_start(core) < HP_SHARE_NS)
         return;
-    if (plan->effort == HP_NONE || hp_claim_of(hp_server_of(core, vcpu)) < share->key) {
+    if (plan->effort == HP_NONE || hp_server_of(core, vcpu)->claim < share->key) {
         plan->effort = vcpu;
         share->planned = 1;
     }
 }
 
-/* The one that has got a share pays for it: with its claim; else all that take part pay its usage
- * by weight, and it has what a share costs it. */
+/* The one that has got a share pays for it: with its claim; else its score
+ * is taken off all that take part, and it gets what a share costs it. */
 HP_STEP void hp_pay_share(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    const hp_u64 usage = HP_FORGET(server->weighted_usage);
+    const hp_u64 score = HP_FORGET(server->score);
     const struct hp_params *params = &server->params;
 
-    core->share.key = hp_claim_of(server);
-    server->lost_slice_key = 0;
+    HP_ASSERT(server->runnable && hp_wants_share(server));
+    core->share.key = server->claim;
+    server->claim = HP_NEVER;
     if (core->share.key != HP_NEVER)
         return;
     HP_FOR (number, core->numbers) {
         struct hp_server *other = hp_server_of(core, number);
 
-        if (hp_wants_share(other))
-            other->weighted_usage -= hp_least(other->weighted_usage, usage);
+        if (other->runnable && hp_wants_share(other))
+            other->score -= hp_least(other->score, score);
     }
-    server->weighted_usage = hp_is_effort(server)
-                                 ? hp_share_cost(HP_WEIGHT_WHOLE, hp_most(params->weight, 1u))
-                                 : hp_share_cost(params->period_ns, params->budget_ns);
+    server->score = hp_is_effort(server)
+                        ? hp_share_cost(HP_WEIGHT_WHOLE, hp_most(params->weight, 1u))
+                        : hp_share_cost(params->period_ns, params->budget_ns);
 }
 
 /* The planned grant is in force: a share begins, goes on, or has ended. */

@@ -29,7 +29,7 @@ void slice_begin(void) {
     hp_slice_begin(&core, VCPU, now_ns);
     show_account(&core, now_ns);
     SHOW(server->deadline_ns == now_ns + server->params.period_ns, "a period begins now");
-    SHOW(server->lost_slice_key == 0 && server->level == 0, "nothing is left of the one before");
+    SHOW(server->claim == HP_NEVER && server->level == 0, "nothing is left of the one before");
     if (before.remaining_ns >= 0)
         SHOW(server->remaining_ns == (hp_i64)server->params.budget_ns, "with a full slice");
     else
@@ -47,7 +47,7 @@ void slice_lose(void) {
     show_account(&core, now_ns);
     SHOW(server->remaining_ns == 0, "what is left is lost");
     SHOW(server->deadline_ns == deadline_ns, "the deadline stays");
-    SHOW(server->lost_slice_key > 0, "and makes a claim");
+    SHOW(server->claim != HP_NEVER, "and makes a claim");
 }
 
 /* The contracts in the place of the two verbs above. */
@@ -69,9 +69,9 @@ void prove_slice_lose(struct hp_core *core, hp_u32 vcpu) {
     show_told(core);
     SHOW(server->remaining_ns > 0, "there is something to lose");
     any_account(server);
-    server->lost_slice_key = nondet_u64();
+    server->claim = nondet_u64();
     TAKE(account_holds(core, server, the_time_ns));
-    TAKE(server->lost_slice_key > 0 && server->remaining_ns == 0
+    TAKE(server->claim != HP_NEVER && server->remaining_ns == 0
          && server->deadline_ns == deadline_ns);
     tell(core);
 }

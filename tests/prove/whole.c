@@ -253,6 +253,7 @@ static hp_u32 is_settled(const struct hp_core *core) {
 static hp_u32 invariant(struct hp_core *core) {
     hp_u32 holds = same_size(core) && core->now_ns < TIMES && core->planned <= 1u;
 
+    holds &= core->work[0] == (server_0.runnable | server_1.runnable << 1);
     for (hp_u32 vcpu = 0; vcpu < HP_VCPUS; vcpu++) {
         const struct hp_server *server = one_of_two(core, vcpu);
 

@@ -88,6 +88,8 @@ static struct hp_server *any_server(struct hp_core *core, hp_u64 at_ns) {
 
     TAKE(server->present == 1 && server->runnable <= 1u);
     TAKE(!(server->params.flags & HP_BEST_EFFORT));
+    TAKE(server->params.priority <= HP_PRIORITY_MAX);
+    TAKE(server->wanted.priority <= HP_PRIORITY_MAX);
     TAKE(account_holds(core, server, at_ns));
     tell(core);
     the_budget_ns = &server->params.budget_ns;
@@ -111,6 +113,7 @@ static void any_parameters(struct hp_server *server) {
     server->params.period_ns = nondet_u64();
     server->params.budget_ns = nondet_u64();
     server->params.priority = nondet_u32();
+    TAKE(server->params.priority <= HP_PRIORITY_MAX);
     server->params.flags = nondet_u32();
     server->change_at_ns = nondet_u64();
 }
