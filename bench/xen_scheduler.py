@@ -46,6 +46,8 @@ BUSY = 0.3
 # Source files: those of each scheduler, and those of the path from an event to a switch.
 STOCK = frozenset({"rt.c"})
 OURS = frozenset({"scheduler.c", "units.c", "lifetime.c", "toolstack.c", "options.c"})
+OURS_BY_NAME = "hyperperiod_"
+"""How the names of our global functions begin: their symbols name no file."""
 DECIDES = ("rt_schedule", "hyperperiod_schedule")
 
 
@@ -87,9 +89,10 @@ def functions(symbols: Path) -> list[Function]:
             file = name
         elif kind == "FUNC" and int(size, 0) > 0:
             start = int(value, 16)
-            found[start] = Function(
-                name, file if binding == "LOCAL" else "", start, start + int(size, 0)
-            )
+            owner = file
+            if binding != "LOCAL":
+                owner = "scheduler.c" if name.startswith(OURS_BY_NAME) else ""
+            found[start] = Function(name, owner, start, start + int(size, 0))
     return [found[start] for start in sorted(found)]
 
 

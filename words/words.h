@@ -156,7 +156,7 @@ WORDS_FN hp_u32 word_cpus(struct word word, hp_u32 limit, hp_u8 *set) {
     do {
         struct word last = word_cut(&word, ',');
         struct word first = word_cut(&last, '-');
-        hp_u64 from, to;
+        hp_u64 from, to = 0;
 
         if (!word_number(first, limit - 1u, &from)
             || !word_number(last.start != 0 ? last : first, limit - 1u, &to) || from > to)

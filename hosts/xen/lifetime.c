@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Pools and their pcpus come and go: what is made for them, and when it may be freed.
+ * Pools and their pcpus come and go: what is made for them, when it is freed; and what Xen calls.
  */
 #include <xen/errno.h>
 #include <xen/mm.h>
@@ -56,7 +56,7 @@ static COLD void free_lock_domain(struct lock_domain *ld)
     xfree(ld);
 }
 
-COLD void *cf_check hyperperiod_alloc_pcpu(const struct scheduler *ops, int cpu)
+static COLD void *cf_check hyperperiod_alloc_pcpu(const struct scheduler *ops, int cpu)
 {
     struct pool *pool = pool_of(ops);
     struct lock_domain *ld;
@@ -79,13 +79,13 @@ COLD void *cf_check hyperperiod_alloc_pcpu(const struct scheduler *ops, int cpu)
     return NULL;
 }
 
-COLD void cf_check hyperperiod_free_pcpu(const struct scheduler *ops, void *pdata, int cpu)
+static COLD void cf_check hyperperiod_free_pcpu(const struct scheduler *ops, void *pdata, int cpu)
 {
     pool_of(ops)->pcpus--;
     free_lock_domain(pdata);
 }
 
-COLD void cf_check hyperperiod_deinit_pcpu(const struct scheduler *ops, void *pdata, int cpu)
+static COLD void cf_check hyperperiod_deinit_pcpu(const struct scheduler *ops, void *pdata, int cpu)
 {
     struct pool *pool = pool_of(ops);
     struct lock_domain *ld = is_global(pool) ? pool->shared : pdata;
@@ -101,8 +101,8 @@ COLD void cf_check hyperperiod_deinit_pcpu(const struct scheduler *ops, void *pd
     spin_unlock_irqrestore(&pool->lock, flags);
 }
 
-COLD spinlock_t *cf_check hyperperiod_switch_pcpu(struct scheduler *new_ops, unsigned int cpu,
-                                                  void *pdata, void *vdata)
+static COLD spinlock_t *cf_check hyperperiod_switch_pcpu(struct scheduler *new_ops,
+                                                         unsigned int cpu, void *pdata, void *vdata)
 {
     struct pool *pool = pool_of(new_ops);
 
@@ -145,7 +145,7 @@ static COLD int check_config(struct hp_config *config, bool *global)
     return 0;
 }
 
-COLD int cf_check hyperperiod_make_pool(struct scheduler *ops)
+static COLD int cf_check hyperperiod_make_pool(struct scheduler *ops)
 {
     const struct options *options = &hyperperiod_options;
     struct pool *pool = xzalloc(struct pool);
@@ -186,8 +186,65 @@ static COLD void cf_check free_pool(struct rcu_head *head)
  * A pcpu that has left may still wait for the lock that was its own, to find that it has another
  * now. It does so inside of a read side of RCU.
  */
-COLD void cf_check hyperperiod_end_pool(struct scheduler *ops)
+static COLD void cf_check hyperperiod_end_pool(struct scheduler *ops)
 {
     call_rcu(&pool_of(ops)->rcu, free_pool);
     ops->sched_data = NULL;
 }
+
+/* --- what Xen calls --------------------------------------------------------------------------- */
+
+#ifndef CONFIG_HYPERPERIOD_CHANGES
+
+/* A scheduler without these two would be taken to have done what it was asked. */
+COLD int cf_check hyperperiod_adjust_domain(const struct scheduler *ops, struct domain *d,
+                                            struct xen_domctl_scheduler_op *op)
+{
+    return -EOPNOTSUPP;
+}
+
+COLD int cf_check hyperperiod_adjust_pool(const struct scheduler *ops,
+                                          struct xen_sysctl_scheduler_op *sc)
+{
+    return -EOPNOTSUPP;
+}
+
+#endif
+
+static const struct scheduler sched_hyperperiod_def = {
+    .name           = "Hyperperiod: servers, computed and enforced",
+    .opt_name       = "hyperperiod",
+    .sched_id       = XEN_SCHEDULER_HYPERPERIOD,
+
+    .global_init    = hyperperiod_prepare,
+    .init           = hyperperiod_make_pool,
+    .deinit         = hyperperiod_end_pool,
+    .switch_sched   = hyperperiod_switch_pcpu,
+
+    .alloc_pdata    = hyperperiod_alloc_pcpu,
+    .free_pdata     = hyperperiod_free_pcpu,
+    .deinit_pdata   = hyperperiod_deinit_pcpu,
+    .alloc_domdata  = hyperperiod_alloc_domain,
+    .free_domdata   = hyperperiod_free_domain,
+    .alloc_udata    = hyperperiod_alloc_unit,
+    .free_udata     = hyperperiod_free_unit,
+    .insert_unit    = hyperperiod_insert_unit,
+    .remove_unit    = hyperperiod_remove_unit,
+
+    .sleep          = hyperperiod_sleep,
+    .wake           = hyperperiod_wake,
+    .context_saved  = hyperperiod_context_saved,
+    .do_schedule    = hyperperiod_schedule,
+    .pick_resource  = hyperperiod_pick_resource,
+    .migrate        = hyperperiod_migrate_unit,
+    .adjust_affinity = hyperperiod_adjust_affinity,
+
+    .adjust         = hyperperiod_adjust_domain,
+    .adjust_global  = hyperperiod_adjust_pool,
+#ifdef CONFIG_HYPERPERIOD_CHANGES
+    .dump_settings  = hyperperiod_dump_pool,
+    .dump_cpu_state = hyperperiod_dump_pcpu,
+#endif
+};
+
+REGISTER_SCHEDULER(sched_hyperperiod_def);

@@ -3,15 +3,19 @@
  * Reading the command line (options.h). An item is read whole and then installed whole; what is
  * wrong with it is said on the console.
  *
- * Only syntax and what one item can contradict by itself are judged here. Whether a policy and
- * a quantum go with a server is the core's to say, when the server is made.
+ * Only syntax and what one item can contradict by itself are judged here. Whether rules go
+ * together, and a quantum with a server, is the core's to say, when a pool or a server is made.
  */
-#include "options.h"
-
-#include <xen/ctype.h>
 #include <xen/init.h>
 #include <xen/param.h>
 #include <xen/sched.h>
+
+/* The words are read by boot code, which Xen drops when it has booted. */
+#define WORDS_FN static __init __maybe_unused
+#define WORDS_TABLE static const __maybe_unused __initconst
+
+#include "options.h"
+#include "words/policies.h"
 
 #define DEFAULT_RING_BYTES (64U << 10)
 #define MAX_RING_BYTES (256U << 20)
@@ -71,387 +75,285 @@ const char *hyperperiod_error(unsigned int error)
     return error < ARRAY_SIZE(words) && words[error] ? words[error] : "unknown error";
 }
 
-/* --- words ----------------------------------------------------------------------------------- */
+/* --- what items are made of ------------------------------------------------------------------- */
 
-struct word {
-    const char *text;
-    unsigned int value;
-};
-
-/* The rules as their rows name them (core/rules.h). */
-#define BUDGET(name, NAME, ...) { name, HP_BUDGET_##NAME },
-#define ORDER(name, NAME, ...) { name, HP_ORDER_##NAME },
-#define SLACK(name, NAME, ...) { name, HP_SLACK_##NAME },
-
-static const struct word budgets[] __initconst = { HP_BUDGETS(BUDGET) };
-static const struct word orders[] __initconst = { HP_ORDERS(ORDER) };
-static const struct word slacks[] __initconst = { HP_SLACKS(SLACK) };
-
-#undef BUDGET
-#undef ORDER
-#undef SLACK
-
-static const struct word units[] __initconst = {
-    { "ns", 1 },
-    { "us", 1000 },
-    { "ms", 1000000 },
-    { "s", 1000000000 },
-};
-
-struct preset {
-    const char *name;
-    bool global;
-    struct hp_policy policy;
-};
-
-#define scope_one false
-#define scope_partitioned false
-#define scope_global true
-#define ROW(name, scope, budget, order, slack) { name, scope_##scope, { budget, order, slack } },
-
-static const struct preset presets[] __initconst = { HP_POLICIES(ROW) };
-
-#undef ROW
-
-/* Whether the text begins with this word; then the text moves on past it. */
-static bool __init take(const char **text, const char *word)
+/* Reads a name and behind it a number, such as cpu3. */
+static bool __init read_numbered(struct word part, const char *name, hp_u64 most, hp_u64 *number)
 {
-    const size_t length = strlen(word);
-
-    if ( strncmp(*text, word, length) )
-        return false;
-    *text += length;
-    return true;
-}
-
-/* The value of the word up to 'end' (or the end of the text). */
-static bool __init take_word(const char **text, char end, const struct word *words,
-                             unsigned int count, unsigned int *value)
-{
-    unsigned int i;
-
-    for ( i = 0; i < count; i++ )
-    {
-        const char *rest = *text;
-
-        if ( take(&rest, words[i].text) && (*rest == end || *rest == '\0' || *rest == ':') )
-        {
-            *text = rest;
-            *value = words[i].value;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool __init take_number(const char **text, hp_u64 *number)
-{
-    const char *end;
-
-    if ( !isdigit(**text) )
-        return false;
-    *number = simple_strtoull(*text, &end, 10);
-    *text = end;
-    return true;
-}
-
-static bool __init take_time(const char **text, hp_u64 *time_ns)
-{
-    hp_u64 number;
-    unsigned int unit;
-
-    if ( !take_number(text, &number)
-         || !take_word(text, ':', units, ARRAY_SIZE(units), &unit)
-         || number >= HP_TIME_MAX / unit )
-        return false;
-    *time_ns = number * unit;
-    return true;
-}
-
-/* Whether the rules are built in and go together on one pcpu. */
-static bool __init is_legal(const struct hp_policy *policy)
-{
-    const struct hp_config config = { .policy = *policy, .pcpus = 1 };
-
-    return hyperperiod_validate(&config) != HP_ERROR_POLICY;
-}
-
-static bool __init take_policy(const char **text, struct hp_policy *policy, bool *global)
-{
-    const char *rest = *text;
-    unsigned int i;
-
-    for ( i = 0; i < ARRAY_SIZE(presets); i++ )
-    {
-        rest = *text;
-        if ( take(&rest, presets[i].name) && *rest == '\0' )
-        {
-            *text = rest;
-            *policy = presets[i].policy;
-            *global = presets[i].global;
-            return true;
-        }
-    }
-    *global = false;
-    return take_word(text, '+', budgets, ARRAY_SIZE(budgets), &policy->budget)
-           && take(text, "+")
-           && take_word(text, '+', orders, ARRAY_SIZE(orders), &policy->order)
-           && take(text, "+")
-           && take_word(text, '\0', slacks, ARRAY_SIZE(slacks), &policy->slack)
-           && **text == '\0' && is_legal(policy);
+    return word_take(&part, name) && word_number(part, most, number);
 }
 
 /* PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra], or best-effort[:cpuN][:wWEIGHT] */
-static bool __init take_server(const char **text, struct server_option *server)
+static bool __init take_server(struct word text, struct server_option *server)
 {
+    struct hp_params *params = &server->params;
+    struct word part = word_cut(&text, ':');
     hp_u64 number;
 
     *server = best_effort;
-    if ( !take(text, "best-effort") )
+    if ( !word_is(part, "best-effort") )
     {
-        server->params.flags = 0;
-        if ( !take_time(text, &server->params.period_ns) || !take(text, ":")
-             || !take_time(text, &server->params.budget_ns)
-             || server->params.budget_ns == 0
-             || server->params.budget_ns > server->params.period_ns )
+        params->flags = 0;
+        if ( !word_time(part, &params->period_ns)
+             || !word_time(word_cut(&text, ':'), &params->budget_ns)
+             || params->budget_ns == 0 || params->budget_ns > params->period_ns )
             return false;
         /* Rate monotonic, unless it is said otherwise. */
-        server->params.priority = min_t(hp_u64, server->params.period_ns / 1000,
-                                        HP_PRIORITY_MAX - 1);
+        params->priority = min_t(hp_u64, params->period_ns / 1000, HP_PRIORITY_MAX - 1);
     }
-    while ( take(text, ":") )
+    while ( text.start )
     {
-        if ( take(text, "extra") )
-            server->params.flags |= HP_EXTRA;
-        else if ( take(text, "cpu") && take_number(text, &number) && number < NR_CPUS )
+        part = word_cut(&text, ':');
+        if ( word_is(part, "extra") )
+            params->flags |= HP_EXTRA;
+        else if ( read_numbered(part, "cpu", NR_CPUS - 1, &number) )
             server->cpu = number;
-        else if ( (server->params.flags & HP_BEST_EFFORT) && take(text, "w")
-                  && take_number(text, &number) && number && number <= HP_WEIGHT_MAX )
-            server->params.weight = number;
-        else if ( take(text, "p") && take_number(text, &number) && number <= HP_PRIORITY_MAX )
-            server->params.priority = number;
+        else if ( (params->flags & HP_BEST_EFFORT)
+                  && read_numbered(part, "w", HP_WEIGHT_MAX, &number) && number )
+            params->weight = number;
+        else if ( read_numbered(part, "p", HP_PRIORITY_MAX, &number) )
+            params->priority = number;
         else
             return false;
     }
-    return !(server->params.flags & HP_BEST_EFFORT) || server->params.flags == HP_BEST_EFFORT;
+    return !(params->flags & HP_BEST_EFFORT) || params->flags == HP_BEST_EFFORT;
 }
 
-/* N or N.V, after the d */
-static bool __init take_domain(const char **text, struct domain_option *option)
+/* dN or dN.V */
+static bool __init take_domain(struct word text, struct domain_option *option)
 {
     hp_u64 domain, vcpu = ANY_VCPU;
 
-    if ( !take_number(text, &domain) || domain >= DOMID_FIRST_RESERVED )
-        return false;
-    if ( take(text, ".") && (!take_number(text, &vcpu) || vcpu >= ANY_VCPU) )
+    if ( !read_numbered(word_cut(&text, '.'), "d", DOMID_FIRST_RESERVED - 1, &domain)
+         || (text.start && !word_number(text, ANY_VCPU - 1, &vcpu)) )
         return false;
     option->domain = domain;
     option->vcpu = vcpu;
     return true;
 }
 
-/* --- items ----------------------------------------------------------------------------------- */
+/* --- items ------------------------------------------------------------------------------------ */
 
-static const char *__init read_domain(const char *text)
+/* While the command line is read there is no console yet: what is wrong with it is said later. */
+static char __initdata complaints[2048], allowed[WORD_ALLOWED_BYTES];
+
+static int __init cf_check say_complaints(void)
 {
+    struct word rest = word_of(complaints);
+
+    while ( rest.length )
+    {
+        const struct word line = word_cut(&rest, '\n');
+
+        printk(XENLOG_ERR "hyperperiod: %.*s\n", (int)line.length, line.start);
+    }
+    return 0;
+}
+__initcall(say_complaints);
+
+/* `read` reads one item; it returns what would have been allowed if that is wrong, or NULL. */
+static int __init read_items(const char *text, const char *(*read)(struct word, struct word))
+{
+    struct word rest = word_of(text);
+    int rc = 0;
+
+    while ( rest.length )
+    {
+        const struct word item = word_cut(&rest, ',');
+        struct word value = item;
+        const struct word key = word_cut(&value, '=');
+        const char *right = read(key, value);
+        const size_t used = strlen(complaints);
+
+        if ( !right )
+            continue;
+        snprintf(complaints + used, sizeof(complaints) - used, "found %.*s, allowed: %s\n",
+                 (int)item.length, item.start, right);
+        rc = -EINVAL;
+    }
+    return rc;
+}
+
+/* --- what pools and domains start with -------------------------------------------------------- */
+
+enum option_key { KEY_POLICY, KEY_SCOPE, KEY_QUANTUM, KEY_SPARE, KEY_RING };
+
+static const struct word_key option_keys[] __initconst = {
+    { "policy", WORD_OWN, .at = KEY_POLICY,
+      .allowed = "a name (ptps, wcps, crps, rtds, ...) or BUDGET+ORDER+SLACK[+SCOPE]" },
+    { "scope", WORD_CHOICE, .at = KEY_SCOPE, .choices = word_scopes },
+    { "quantum", WORD_TIME, .at = KEY_QUANTUM },
+    { "spare", WORD_OWN, .at = KEY_SPARE,
+      .allowed = "PERIOD:BUDGET, the budget at most the period" },
+    { "ring", WORD_OWN, .at = KEY_RING, .allowed = "a size of at most 256M" },
+};
+
+static bool __init read_policy(struct word text)
+{
+    struct options *options = &hyperperiod_options;
+    struct word_policy policy;
+
+    if ( !word_policy(text, &policy) )
+        return false;
+    options->policy = policy.rules;
+    /* What a name implies counts less than what is said, by scope= or behind rules. */
+    if ( policy.scope_said || !options->scope_given )
+        options->global = policy.scope == WORD_SCOPE_global;
+    options->scope_given |= policy.scope_said;
+    return true;
+}
+
+static bool __init read_spare(struct word text)
+{
+    hp_u64 period_ns, budget_ns;
+
+    if ( !word_time(word_cut(&text, ':'), &period_ns) || !word_time(text, &budget_ns)
+         || period_ns == 0 || budget_ns > period_ns )
+        return false;
+    hyperperiod_options.spare_period_ns = period_ns;
+    hyperperiod_options.spare_budget_ns = budget_ns;
+    return true;
+}
+
+static bool __init read_ring(struct word text)
+{
+    const char *rest;
+    const unsigned long long bytes = parse_size_and_unit(text.start ?: "", &rest);
+
+    if ( !text.length || rest != text.start + text.length || bytes > MAX_RING_BYTES )
+        return false;
+    hyperperiod_options.ring_bytes = bytes;
+    return true;
+}
+
+static bool __init read_value(const struct word_key *key, struct word value)
+{
+    struct options *options = &hyperperiod_options;
+    hp_u64 number;
+
+    if ( key->kind != WORD_OWN && !word_value(key, value, &number) )
+        return false;
+    switch ( (enum option_key)key->at )
+    {
+    case KEY_POLICY:
+        return read_policy(value);
+    case KEY_SCOPE:
+        options->global = number;
+        options->scope_given = true;
+        return true;
+    case KEY_QUANTUM:
+        options->quantum_ns = number;
+        return true;
+    case KEY_SPARE:
+        return read_spare(value);
+    case KEY_RING:
+        return read_ring(value);
+    }
+    return false;
+}
+
+static const char *__init cf_check read_option(struct word name, struct word value)
+{
+    const struct word_key *key = word_key(option_keys, ARRAY_SIZE(option_keys), name);
     struct options *options = &hyperperiod_options;
     struct domain_option option;
     unsigned int i;
 
-    if ( !take_domain(&text, &option) || !take(&text, "=")
-         || !take_server(&text, &option.server) || *text )
-        return "want dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra]"
+    if ( key )
+        return read_value(key, value) ? NULL : word_allowed(key, allowed);
+    if ( !take_domain(name, &option) )
+        return "policy, scope, quantum, spare, ring or dN[.V]";
+    if ( !take_server(value, &option.server) )
+        return "dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra]"
                " or dN=best-effort[:cpuN][:wWEIGHT]";
     for ( i = 0; i < options->domains; i++ )
         if ( options->domain[i].domain == option.domain
              && options->domain[i].vcpu == option.vcpu )
             break;
     if ( i == MAX_DOMAIN_OPTIONS )
-        return "too many domains";
+        return "at most 64 domains and vcpus";
     options->domain[i] = option;
     options->domains = max(options->domains, i + 1);
     return NULL;
 }
 
-static const char *__init add_event(const struct event_option *event)
+static int __init cf_check read_options(const char *text)
 {
-    struct options *options = &hyperperiod_options;
-
-    if ( options->events == MAX_EVENT_OPTIONS )
-        return "too many swaps, changes and moves";
-    if ( options->events && options->event[options->events - 1].at_ns > event->at_ns )
-        return "swaps, changes and moves must be in order of time";
-    options->event[options->events++] = *event;
-    return NULL;
+    return read_items(text, read_option);
 }
+custom_param("hyperperiod", read_options);
 
-static const char *__init read_swap(const char *text)
+/* --- the script of an experiment -------------------------------------------------------------- */
+
+#ifdef CONFIG_HYPERPERIOD_TEST
+
+struct script hyperperiod_script;
+
+enum script_key { KEY_EPOCH = EVENT_MOVE + 1, KEY_HORIZON };
+
+static const struct word_key script_keys[] __initconst = {
+    { "epoch", WORD_TIME, .at = KEY_EPOCH },
+    { "horizon", WORD_TIME, .at = KEY_HORIZON },
+    { "swap", WORD_OWN, .at = EVENT_SWAP, .allowed = "TIME:POLICY" },
+    { "change", WORD_OWN, .at = EVENT_CHANGE, .allowed = "TIME:dN[.V]:PERIOD:BUDGET[:pPRIORITY]" },
+    { "move", WORD_OWN, .at = EVENT_MOVE, .allowed = "TIME:dN[.V]:cpuN" },
+};
+
+static bool __init read_event(struct word text, struct event_option *event)
 {
-    struct event_option event = { .kind = EVENT_SWAP };
-    bool global;
-
-    if ( !take_time(&text, &event.at_ns) || !take(&text, ":")
-         || !take_policy(&text, &event.policy, &global) )
-        return "want swap=TIME:POLICY";
-    return add_event(&event);
-}
-
-static const char *__init read_change(const char *text)
-{
-    struct event_option event = { .kind = EVENT_CHANGE };
-
-    if ( !take_time(&text, &event.at_ns) || !take(&text, ":d")
-         || !take_domain(&text, &event.change) || !take(&text, ":")
-         || !take_server(&text, &event.change.server) || *text )
-        return "want change=TIME:dN[.V]:PERIOD:BUDGET[:pPRIORITY]";
-    return add_event(&event);
-}
-
-static const char *__init read_move(const char *text)
-{
-    struct event_option event = { .kind = EVENT_MOVE };
+    struct word_policy policy;
     hp_u64 cpu;
 
-    if ( !take_time(&text, &event.at_ns) || !take(&text, ":d")
-         || !take_domain(&text, &event.change) || !take(&text, ":cpu")
-         || !take_number(&text, &cpu) || cpu >= NR_CPUS || *text )
-        return "want move=TIME:dN[.V]:cpuN";
-    event.change.server.cpu = cpu;
-    return add_event(&event);
-}
-
-static const char *__init read_policy(const char *text)
-{
-    struct options *options = &hyperperiod_options;
-    struct hp_policy policy;
-    bool global;
-
-    if ( !take_policy(&text, &policy, &global) )
-        return "no such policy; want a name (ptps, wcps, crps, rtds, ...) or BUDGET+ORDER+SLACK";
-    options->policy = policy;
-    if ( !options->scope_given )
-        options->global = global;
-    return NULL;
-}
-
-static const char *__init read_scope(const char *text)
-{
-    struct options *options = &hyperperiod_options;
-
-    if ( strcmp(text, "global") && strcmp(text, "partitioned") )
-        return "want global or partitioned";
-    options->global = *text == 'g';
-    options->scope_given = true;
-    return NULL;
-}
-
-static const char *__init read_time(const char *text, hp_u64 *time_ns)
-{
-    hp_u64 read_ns;
-
-    if ( !take_time(&text, &read_ns) || *text )
-        return "want a time with a unit: ns, us, ms or s";
-    *time_ns = read_ns;
-    return NULL;
-}
-
-static const char *__init read_spare(const char *text)
-{
-    hp_u64 period_ns, budget_ns;
-
-    if ( !take_time(&text, &period_ns) || !take(&text, ":") || !take_time(&text, &budget_ns)
-         || *text || period_ns == 0 || budget_ns > period_ns )
-        return "want spare=PERIOD:BUDGET, the budget at most the period";
-    hyperperiod_options.spare_period_ns = period_ns;
-    hyperperiod_options.spare_budget_ns = budget_ns;
-    return NULL;
-}
-
-static const char *__init read_ring(const char *text)
-{
-    const char *rest;
-    const unsigned long long bytes = parse_size_and_unit(text, &rest);
-
-    if ( *rest || bytes > MAX_RING_BYTES )
-        return "want a size of at most 256M";
-    hyperperiod_options.ring_bytes = bytes;
-    return NULL;
-}
-
-/* Reads one item; returns what is wrong with it, or NULL. */
-static const char *__init read_item(const char *item)
-{
-    struct options *options = &hyperperiod_options;
-
-    if ( take(&item, "policy=") )
-        return read_policy(item);
-    if ( take(&item, "scope=") )
-        return read_scope(item);
-    if ( take(&item, "quantum=") )
-        return read_time(item, &options->quantum_ns);
-    if ( take(&item, "spare=") )
-        return read_spare(item);
-    if ( take(&item, "epoch=") )
-        return read_time(item, &options->epoch_ns);
-    if ( take(&item, "horizon=") )
-        return read_time(item, &options->horizon_ns);
-    if ( take(&item, "ring=") )
-        return read_ring(item);
-    if ( CHANGES && take(&item, "swap=") )
-        return read_swap(item);
-    if ( CHANGES && take(&item, "change=") )
-        return read_change(item);
-    if ( CHANGES && take(&item, "move=") )
-        return read_move(item);
-    if ( take(&item, "d") )
-        return read_domain(item);
-    return "no such item";
-}
-
-/* While the command line is read there is no console yet: what is wrong with it is said later. */
-static char __initdata complaints[2048];
-
-static void __init complain(const char *item, const char *wrong)
-{
-    const size_t used = strlen(complaints);
-
-    snprintf(complaints + used, sizeof(complaints) - used, "%s: %s\n", item, wrong);
-}
-
-static int __init cf_check say_complaints(void)
-{
-    const char *line = complaints;
-
-    while ( *line )
+    if ( !word_time(word_cut(&text, ':'), &event->at_ns) )
+        return false;
+    if ( event->kind == EVENT_SWAP )
     {
-        const char *end = strchr(line, '\n') ?: strchr(line, '\0');
-
-        printk(XENLOG_ERR "hyperperiod: %.*s\n", (int)(end - line), line);
-        line = *end ? end + 1 : end;
+        if ( !word_policy(text, &policy) )
+            return false;
+        event->policy = policy.rules;
+        return true;
     }
-    return 0;
+    if ( !take_domain(word_cut(&text, ':'), &event->change) )
+        return false;
+    if ( event->kind == EVENT_CHANGE )
+        return take_server(text, &event->change.server);
+    if ( !read_numbered(text, "cpu", NR_CPUS - 1, &cpu) )
+        return false;
+    event->change.server.cpu = cpu;
+    return true;
 }
-__initcall(say_complaints);
 
-static int __init cf_check read_items(const char *text)
+static const char *__init cf_check read_script(struct word name, struct word value)
 {
-    int rc = 0;
+    const struct word_key *key = word_key(script_keys, ARRAY_SIZE(script_keys), name);
+    struct script *script = &hyperperiod_script;
+    struct event_option event = { .kind = EVENT_SWAP };
+    hp_u64 time_ns;
 
-    while ( *text )
+    if ( !key || (!CHANGES && key->kind == WORD_OWN) )
+        return CHANGES ? "epoch, horizon, swap, change or move" : "epoch or horizon";
+    if ( key->kind == WORD_TIME )
     {
-        const char *end = strchr(text, ',') ?: strchr(text, '\0');
-        const char *wrong;
-        char item[MAX_PARAM_SIZE];
-
-        strlcpy(item, text, min_t(size_t, end - text + 1, sizeof(item)));
-        wrong = read_item(item);
-        if ( wrong )
-        {
-            complain(item, wrong);
-            rc = -EINVAL;
-        }
-        text = *end ? end + 1 : end;
+        if ( !word_time(value, &time_ns) )
+            return word_allowed(key, allowed);
+        *(key->at == KEY_EPOCH ? &script->epoch_ns : &script->horizon_ns) = time_ns;
+        return NULL;
     }
-    return rc;
+    event.kind = key->at;
+    if ( !read_event(value, &event) )
+        return word_allowed(key, allowed);
+    if ( script->events == MAX_EVENT_OPTIONS )
+        return "at most 64 swaps, changes and moves";
+    if ( script->events && script->event[script->events - 1].at_ns > event.at_ns )
+        return "swaps, changes and moves in order of time";
+    script->event[script->events++] = event;
+    return NULL;
 }
-custom_param("hyperperiod", read_items);
+
+static int __init cf_check read_scripts(const char *text)
+{
+    return read_items(text, read_script);
+}
+custom_param("hyperperiod-test", read_scripts);
+
+#endif

@@ -4,13 +4,17 @@
  * needed. Systems without a toolstack have no other way to say it; on others these are the
  * parameters that pools and domains start with.
  *
- *   policy=NAME|BUDGET+ORDER+SLACK    scope=partitioned|global    quantum=TIME
- *   spare=PERIOD:BUDGET               ring=SIZE
+ *   policy=NAME|BUDGET+ORDER+SLACK[+SCOPE]    scope=partitioned|global    quantum=TIME
+ *   spare=PERIOD:BUDGET                       ring=SIZE
  *   dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra]    dN[.V]=best-effort[:cpuN][:wWEIGHT]
+ *
+ * The priority is by period if it is not said; the last one, 16777215, makes an ordinary server.
+ *
+ * The script of an experiment, if Kconfig has HYPERPERIOD_TEST: "hyperperiod-test=ITEM,ITEM,..."
+ *
  *   epoch=TIME   horizon=TIME   swap=TIME:POLICY   change=TIME:dN[.V]:PERIOD:BUDGET[:pPRIORITY]
  *   move=TIME:dN[.V]:cpuN
  *
- * The priority is by period if it is not said; the last one, 16777215, makes an ordinary server.
  * An item that is wrong is named on the console, and the default stands in its place.
  */
 #ifndef HYPERPERIOD_OPTIONS_H
@@ -58,17 +62,25 @@ struct options {
     hp_u64 quantum_ns;
     hp_u64 spare_period_ns;
     hp_u64 spare_budget_ns;
-    hp_u64 epoch_ns;   /* 0: none */
-    hp_u64 horizon_ns; /* 0: none */
     unsigned int ring_bytes;
     unsigned int domains;
-    unsigned int events;
     struct domain_option domain[MAX_DOMAIN_OPTIONS];
+};
+
+struct script {
+    hp_u64 epoch_ns;   /* 0: none */
+    hp_u64 horizon_ns; /* 0: none */
+    unsigned int events;
     struct event_option event[MAX_EVENT_OPTIONS];
 };
 
-/* The same for all pools; does not change after boot. */
+/* The same for all pools; do not change after boot. */
 extern struct options hyperperiod_options;
+#ifdef CONFIG_HYPERPERIOD_TEST
+extern struct script hyperperiod_script;
+#else
+static const struct script hyperperiod_script;
+#endif
 
 /* How late Xen may let a timer be that is due soon (its option timer_slop). */
 extern unsigned int hyperperiod_timer_slop_ns;
@@ -78,8 +90,5 @@ const struct server_option *server_option_of(unsigned int domain, unsigned int v
 
 /* A short word for an error code of the core. */
 const char *hyperperiod_error(unsigned int error);
-
-/* The core's judgement of a configuration, an error of it. Without a lock (scheduler.c). */
-unsigned int hyperperiod_validate(const struct hp_config *config);
 
 #endif /* HYPERPERIOD_OPTIONS_H */

@@ -8,8 +8,8 @@
  *
  * Pcpu slots follow the pool's valid pcpus: whoever schedules looks whether it is one of them.
  */
-#include <xen/errno.h>
 #include <xen/event.h>
+#include <xen/init.h>
 #include <xen/softirq.h>
 #include <xen/tasklet.h>
 
@@ -19,6 +19,67 @@
 #ifdef CONFIG_ARM
 #include <asm/time.h>
 #endif
+
+/* --- locks and the console -------------------------------------------------------------------- */
+
+COLD spinlock_t *hyperperiod_lock_cpu(unsigned int cpu)
+{
+    return pcpu_schedule_lock_irq(cpu);
+}
+
+COLD spinlock_t *hyperperiod_lock_unit(const struct sched_unit *unit)
+{
+    return unit_schedule_lock_irq(unit);
+}
+
+COLD void hyperperiod_set_pcpu(struct sched_unit *unit, struct sched_resource *res)
+{
+    sched_set_res(unit, res);
+}
+
+/* What is to be said while a lock is held waits for a softirq: a serial line takes milliseconds, in
+ * which all who wait for the lock would stand still. As many may wait as a pool has vcpus. */
+static struct notice {
+    const char *format; /* of the texts and numbers below, or of less */
+    const char *error;
+    unsigned int domain, unit;
+} notices[HP_VCPUS];
+static unsigned int given, printed; /* so far; the next stands at its number modulo HP_VCPUS */
+static spinlock_t notices_lock;
+
+int __init cf_check hyperperiod_prepare(void)
+{
+    spin_lock_init(&notices_lock);
+    return 0;
+}
+
+static COLD void cf_check print_notices(void *unused)
+{
+    struct notice notice;
+
+    spin_lock_irq(&notices_lock);
+    while ( printed != given )
+    {
+        notice = notices[printed++ % HP_VCPUS];
+        spin_unlock_irq(&notices_lock);
+        printk(notice.format, notice.error, notice.domain, notice.unit);
+        spin_lock_irq(&notices_lock);
+    }
+    spin_unlock_irq(&notices_lock);
+}
+
+static DECLARE_SOFTIRQ_TASKLET(printer, print_notices, NULL);
+
+static COLD void give_notice(const char *format, unsigned int error, unsigned int domain,
+                             unsigned int unit)
+{
+    spin_lock(&notices_lock);
+    if ( given - printed < HP_VCPUS )
+        notices[given++ % HP_VCPUS] = (struct notice){ format, hyperperiod_error(error), domain,
+                                                       unit };
+    spin_unlock(&notices_lock);
+    tasklet_schedule(&printer);
+}
 
 /* --- time and records ------------------------------------------------------------------------ */
 
@@ -85,7 +146,7 @@ static void record_grant(struct lock_domain *ld, unsigned int pcpu, const struct
 
 COLD s_time_t hyperperiod_epoch(void)
 {
-    const s_time_t epoch_ns = hyperperiod_options.epoch_ns;
+    const s_time_t epoch_ns = hyperperiod_script.epoch_ns;
 
 #ifdef CONFIG_ARM
     /* It is given on the system counter, which guests see too and which Xen found running. */
@@ -93,6 +154,16 @@ COLD s_time_t hyperperiod_epoch(void)
 #else
     return epoch_ns;
 #endif
+}
+
+COLD unsigned int hyperperiod_pcpu_slot(const struct lock_domain *ld, unsigned int cpu)
+{
+    unsigned int pcpu = hp_pcpus(&ld->core);
+
+    while ( pcpu-- )
+        if ( ld->cpu_of[pcpu] == cpu )
+            return pcpu;
+    return HP_NONE;
 }
 
 /* --- kicks and contexts ---------------------------------------------------------------------- */
@@ -149,12 +220,12 @@ static COLD void account_so_far(struct lock_domain *ld, unsigned int pcpu, uint6
 
 /* --- units in the core ----------------------------------------------------------------------- */
 
+static const struct hp_params no_server = { .flags = HP_BEST_EFFORT };
+
 /* The server of a unit in this phase. */
 static const struct hp_params *params_of(const struct lock_domain *ld, const struct vcpu_slot *slot)
 {
-    static const struct hp_params effort = { .flags = HP_BEST_EFFORT };
-
-    return ld->phase == PHASE_BOOTING ? &effort : &slot->server.params;
+    return ld->phase == PHASE_BOOTING ? &no_server : &slot->server.params;
 }
 
 static noinline void unit_arrives(struct lock_domain *ld, const struct vcpu_slot *slot,
@@ -195,6 +266,33 @@ static COLD void bind_all(struct lock_domain *ld)
             bind_unit(ld, ld->slot[number], ld->slot[number]->unit->cpu_hard_affinity);
 }
 
+/* Counts what a unit is promised of its pcpu, in millionths: nothing while it is in no lock domain.
+ * One without a server weighs a little: such units should spread too. */
+static COLD void count_share(struct vcpu_slot *slot)
+{
+    const struct hp_params *params = &slot->server.params;
+    const unsigned int before = slot->share;
+
+    slot->share = slot->home != NULL;
+    if ( slot->home && params->period_ns )
+        slot->share += params->budget_ns * 1000 / max_t(uint64_t, params->period_ns / 1000, 1);
+    slot->pool->load[slot->load_cpu] += slot->share - before;
+}
+
+static COLD void set_params(struct vcpu_slot *slot, const struct hp_params *params)
+{
+    slot->server.params = *params;
+    count_share(slot);
+}
+
+/* The unit is nowhere from now on, or on its way. */
+static COLD void leave_home(struct vcpu_slot *slot)
+{
+    slot->home->slot[slot->number] = NULL;
+    slot->home = NULL;
+    count_share(slot);
+}
+
 static COLD void add_to_core(struct lock_domain *ld, struct vcpu_slot *slot, uint64_t at_ns)
 {
     const struct hp_params *params = params_of(ld, slot);
@@ -202,10 +300,10 @@ static COLD void add_to_core(struct lock_domain *ld, struct vcpu_slot *slot, uin
 
     if ( error )
     {
-        printk(XENLOG_ERR "hyperperiod: %pdv%u: %s; it is best effort now\n",
-               slot->unit->domain, slot->unit->unit_id, hyperperiod_error(error));
-        slot->server.params = (struct hp_params){ .flags = HP_BEST_EFFORT };
-        params = &slot->server.params;
+        give_notice(XENLOG_ERR "hyperperiod: best effort from now on: %s: d%uv%u\n", error,
+                    slot->unit->domain->domain_id, slot->unit->unit_id);
+        set_params(slot, &no_server);
+        params = &no_server;
         error = hp_add(&ld->core, slot->number, params, at_ns);
         ASSERT(!error);
     }
@@ -215,7 +313,7 @@ static COLD void add_to_core(struct lock_domain *ld, struct vcpu_slot *slot, uin
     /* It may be on a pcpu: only a global policy could give it another meanwhile. */
     if ( hp_holds(&ld->core) && slot->unit->is_running )
     {
-        const unsigned int pcpu = pcpu_slot_of(ld, sched_unit_master(slot->unit));
+        const unsigned int pcpu = hyperperiod_pcpu_slot(ld, sched_unit_master(slot->unit));
 
         if ( pcpu != HP_NONE )
         {
@@ -281,8 +379,7 @@ static COLD void unit_leaves(struct lock_domain *ld, struct vcpu_slot *slot, uin
     ASSERT(!error);
     record_call(ld, HP_RECORD_LEAVE, slot->number, 0, 0);
     slot->moves = true;
-    slot->home = NULL;
-    ld->slot[slot->number] = NULL;
+    leave_home(slot);
 }
 
 static COLD void record_join(struct lock_domain *ld, hp_u32 number, const struct hp_moving *moving)
@@ -314,6 +411,8 @@ COLD void hyperperiod_attach(struct lock_domain *ld, struct vcpu_slot *slot)
     uint64_t now_ns;
 
     slot->home = ld;
+    slot->load_cpu = sched_unit_master(slot->unit);
+    count_share(slot);
     ld->slot[slot->number] = slot;
     if ( !comes )
         memset(&slot->usage, 0, sizeof(slot->usage));
@@ -341,8 +440,7 @@ COLD void hyperperiod_detach(struct vcpu_slot *slot)
         remove_from_core(ld, slot, time_now(ld));
         kick_pcpus(ld);
     }
-    slot->home = NULL;
-    ld->slot[slot->number] = NULL;
+    leave_home(slot);
 }
 
 /* --- changes while guests run, and what they have had: toolstacks, and the command line ------- */
@@ -407,7 +505,7 @@ COLD unsigned int hyperperiod_change_server(struct vcpu_slot *slot,
     {
         /* One that is on its way begins where it arrives. */
         slot->moves = false;
-        slot->server.params = *params;
+        set_params(slot, params);
         return HP_OK;
     }
     error = hp_validate(&ld->core, slot->number, params);
@@ -417,7 +515,7 @@ COLD unsigned int hyperperiod_change_server(struct vcpu_slot *slot,
     if ( effort != (params->flags & HP_BEST_EFFORT) )
     {
         remove_from_core(ld, slot, now_ns);
-        slot->server.params = *params;
+        set_params(slot, params);
         add_to_core(ld, slot, now_ns);
     }
     else
@@ -425,7 +523,7 @@ COLD unsigned int hyperperiod_change_server(struct vcpu_slot *slot,
         error = hp_update(&ld->core, slot->number, params, now_ns);
         if ( !error )
         {
-            slot->server.params = *params;
+            set_params(slot, params);
             record_server(ld, HP_RECORD_UPDATE, slot->number, params);
         }
     }
@@ -439,7 +537,7 @@ static COLD void swap_policy(struct lock_domain *ld, const struct hp_policy *pol
     const unsigned int error = hp_set_policy(&ld->core, policy, now_ns);
 
     if ( error )
-        printk(XENLOG_ERR "hyperperiod: swap: %s\n", hyperperiod_error(error));
+        give_notice(XENLOG_ERR "hyperperiod: swap: %s\n", error, 0, 0);
     else
         record_call(ld, HP_RECORD_SWAP, HP_NONE, policy_word(policy), 0);
 }
@@ -449,7 +547,8 @@ static COLD void change_server(struct vcpu_slot *slot, const struct hp_params *p
     const unsigned int error = hyperperiod_change_server(slot, params);
 
     if ( error )
-        printk(XENLOG_ERR "hyperperiod: change: %s\n", hyperperiod_error(error));
+        give_notice(XENLOG_ERR "hyperperiod: change: %s: d%uv%u\n", error,
+                    slot->unit->domain->domain_id, slot->unit->unit_id);
 }
 
 /* Xen moves units, by calls that take locks: so not while we have one. */
@@ -527,12 +626,12 @@ COLD void hyperperiod_apply_spare(struct lock_domain *ld)
 /* The swaps and changes that the command line has for this time. */
 static COLD void make_changes(struct lock_domain *ld, uint64_t now_ns)
 {
-    const struct options *options = &hyperperiod_options;
+    const struct script *script = &hyperperiod_script;
 
-    while ( ld->next_event < options->events
-            && options->event[ld->next_event].at_ns <= now_ns )
+    while ( ld->next_event < script->events
+            && script->event[ld->next_event].at_ns <= now_ns )
     {
-        const struct event_option *event = &options->event[ld->next_event++];
+        const struct event_option *event = &script->event[ld->next_event++];
 
         switch ( event->kind )
         {
@@ -547,38 +646,19 @@ static COLD void make_changes(struct lock_domain *ld, uint64_t now_ns)
     }
 }
 
-#else
-
-static void make_changes(struct lock_domain *ld, uint64_t now_ns)
-{
-}
-
-/* A scheduler without these two would be taken to have done what it was asked. */
-COLD int cf_check hyperperiod_adjust_domain(const struct scheduler *ops, struct domain *d,
-                                            struct xen_domctl_scheduler_op *op)
-{
-    return -EOPNOTSUPP;
-}
-
-COLD int cf_check hyperperiod_adjust_pool(const struct scheduler *ops,
-                                          struct xen_sysctl_scheduler_op *sc)
-{
-    return -EOPNOTSUPP;
-}
-
 #endif
 
 /* --- the phases of a lock domain ------------------------------------------------------------- */
 
 static COLD uint64_t event_time(const struct lock_domain *ld)
 {
-    const struct options *options = &hyperperiod_options;
+    const struct script *script = &hyperperiod_script;
     uint64_t at_ns = HP_NEVER;
 
-    if ( ld->next_event < options->events )
-        at_ns = options->event[ld->next_event].at_ns;
-    if ( options->horizon_ns && !ld->ended )
-        at_ns = hp_least(at_ns, options->horizon_ns);
+    if ( ld->next_event < script->events )
+        at_ns = script->event[ld->next_event].at_ns;
+    if ( script->horizon_ns && !ld->ended )
+        at_ns = hp_least(at_ns, script->horizon_ns);
     return at_ns;
 }
 
@@ -618,10 +698,9 @@ static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned 
     }
 }
 
-static COLD void reach_horizon(struct lock_domain *ld, const struct cpumask *cpus)
+static COLD void reach_horizon(struct lock_domain *ld)
 {
     struct pool *pool = ld->pool;
-    unsigned int all = is_global(pool) ? 1 : cpumask_weight(cpus);
     bool last;
 
     record_call(ld, HP_RECORD_END, HP_NONE, 0, 0);
@@ -630,20 +709,23 @@ static COLD void reach_horizon(struct lock_domain *ld, const struct cpumask *cpu
     if ( ld->ring )
         ld->ring->flags |= HP_RING_ENDED;
     spin_lock(&pool->slots_lock);
-    last = ++pool->ended == all;
+    pool->ended++;
+    last = is_global(pool) || pool->ended == pool->pcpus;
     spin_unlock(&pool->slots_lock);
     if ( last )
-        printk("hyperperiod: horizon reached\n");
+        give_notice("hyperperiod: horizon reached\n", HP_OK, 0, 0);
 }
 
 /* What the command line has for this time. */
-static COLD void handle_events(struct lock_domain *ld, const struct cpumask *cpus, uint64_t now_ns)
+static COLD void handle_events(struct lock_domain *ld, uint64_t now_ns)
 {
-    const struct options *options = &hyperperiod_options;
+    const struct script *script = &hyperperiod_script;
 
+#ifdef CONFIG_HYPERPERIOD_CHANGES
     make_changes(ld, now_ns);
-    if ( options->horizon_ns && now_ns >= options->horizon_ns && !ld->ended )
-        reach_horizon(ld, cpus);
+#endif
+    if ( script->horizon_ns && now_ns >= script->horizon_ns && !ld->ended )
+        reach_horizon(ld);
     ld->next_event_ns = event_time(ld);
 }
 
@@ -737,8 +819,10 @@ static COLD unsigned int move_pcpu_slot(struct lock_domain *ld, unsigned int cpu
 static inline unsigned int update_pcpu_slot(struct lock_domain *ld, unsigned int cpu, bool valid,
                                      s_time_t now)
 {
-    const unsigned int pcpu = ld->phase == PHASE_DORMANT ? HP_NONE : pcpu_slot_of(ld, cpu);
+    unsigned int pcpu = HP_NONE;
 
+    if ( ld->phase != PHASE_DORMANT )
+        pcpu = likely(ld->cpu_of[0] == cpu) ? 0 : hyperperiod_pcpu_slot(ld, cpu);
     if ( likely(valid == (pcpu != HP_NONE)) )
         return pcpu;
     return move_pcpu_slot(ld, cpu, pcpu, valid, now);
@@ -767,7 +851,7 @@ COLD void hyperperiod_apply_ring(struct lock_domain *ld)
 
 COLD void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu)
 {
-    update_pcpu_slot(ld, cpu, false, NOW());
+    move_pcpu_slot(ld, cpu, hyperperiod_pcpu_slot(ld, cpu), false, NOW());
 }
 
 /* --- scheduling ------------------------------------------------------------------------------ */
@@ -796,8 +880,7 @@ static struct sched_unit *pick_runnable(struct lock_domain *ld, unsigned int pcp
 
 /* Whom the core has run on this pcpu, if anybody; and how long, as Xen wants to be told. */
 static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu,
-                                       struct sched_unit *curr, uint64_t now_ns, bool host,
-                                       const struct cpumask *cpus)
+                                       struct sched_unit *curr, uint64_t now_ns, bool host)
 {
     const hp_u32 before = hp_running(&ld->core, pcpu);
     struct sched_unit *next;
@@ -806,7 +889,7 @@ static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu
 
     account(ld, pcpu, now_ns);
     if ( unlikely(ld->next_event_ns <= now_ns) )
-        handle_events(ld, cpus, now_ns);
+        handle_events(ld, now_ns);
     if ( !is_idle_unit(curr) && !unit_runnable(curr) && slot_of(curr)->home == ld )
     {
         if ( is_to_move(ld, curr) )
@@ -831,8 +914,8 @@ static struct sched_unit *decide_grant(struct lock_domain *ld, unsigned int pcpu
  */
 #define LOOK_AGAIN_NS (1 << 20)
 
-static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sched_unit *curr,
-                                          s_time_t now, bool tasklet_work_scheduled)
+void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sched_unit *curr,
+                                   s_time_t now, bool tasklet_work_scheduled)
 {
     struct sched_resource *res = get_sched_res(smp_processor_id());
     const unsigned int cpu = res->master_cpu;
@@ -846,7 +929,7 @@ static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sc
         start_phase(ld, PHASE_RUNNING, cpu, hyperperiod_epoch());
     curr->next_time = LOOK_AGAIN_NS;
     if ( likely(pcpu != HP_NONE) )
-        next = decide_grant(ld, pcpu, curr, core_time(ld, now), tasklet_work_scheduled, cpus);
+        next = decide_grant(ld, pcpu, curr, core_time(ld, now), tasklet_work_scheduled);
     if ( !next || unlikely(tasklet_work_scheduled) )
         next = res->sched_unit_idle;
     next->migrated = false;
@@ -863,7 +946,7 @@ static void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sc
  * Xen calls this for a unit that was runnable when it looked, awake or not. A pause counts without
  * our lock, so it may not be any more: then Xen is waiting to put it to sleep, and it departs.
  */
-static void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_unit *unit)
+void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_unit *unit)
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld = slot->home;
@@ -882,7 +965,7 @@ static void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_
 }
 
 /* A vcpu that blocks of itself does not come here: only one that is paused or moved. */
-static COLD void cf_check hyperperiod_sleep(const struct scheduler *ops, struct sched_unit *unit)
+COLD void cf_check hyperperiod_sleep(const struct scheduler *ops, struct sched_unit *unit)
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld = slot->home;
@@ -905,10 +988,10 @@ static COLD void cf_check hyperperiod_sleep(const struct scheduler *ops, struct 
  * Under a global policy the core has to know. Under a partitioned one Xen moves the unit to a pcpu
  * that it may run on. Xen calls this with the schedule lock held, or before the unit is inserted.
  */
-static COLD void cf_check hyperperiod_adjust_affinity(const struct scheduler *ops,
-                                                      struct sched_unit *unit,
-                                                      const struct cpumask *hard,
-                                                      const struct cpumask *soft)
+COLD void cf_check hyperperiod_adjust_affinity(const struct scheduler *ops,
+                                               struct sched_unit *unit,
+                                               const struct cpumask *hard,
+                                               const struct cpumask *soft)
 {
     const struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld = slot->home;
@@ -924,7 +1007,7 @@ static COLD void cf_check hyperperiod_adjust_affinity(const struct scheduler *op
  * it has is looked at without the lock: what holds the unit was written on this very pcpu, or
  * behind a barrier by who added or gave up a pcpu (hold_running, drop_pcpu_slot).
  */
-static void cf_check hyperperiod_context_saved(const struct scheduler *ops, struct sched_unit *unit)
+void cf_check hyperperiod_context_saved(const struct scheduler *ops, struct sched_unit *unit)
 {
     struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld;
@@ -941,41 +1024,3 @@ static void cf_check hyperperiod_context_saved(const struct scheduler *ops, stru
     }
     spin_unlock_irq(lock);
 }
-
-static const struct scheduler sched_hyperperiod_def = {
-    .name           = "Hyperperiod: servers, computed and enforced",
-    .opt_name       = "hyperperiod",
-    .sched_id       = XEN_SCHEDULER_HYPERPERIOD,
-    .sched_data     = NULL,
-
-    .init           = hyperperiod_make_pool,
-    .deinit         = hyperperiod_end_pool,
-    .switch_sched   = hyperperiod_switch_pcpu,
-
-    .alloc_pdata    = hyperperiod_alloc_pcpu,
-    .free_pdata     = hyperperiod_free_pcpu,
-    .deinit_pdata   = hyperperiod_deinit_pcpu,
-    .alloc_domdata  = hyperperiod_alloc_domain,
-    .free_domdata   = hyperperiod_free_domain,
-    .alloc_udata    = hyperperiod_alloc_unit,
-    .free_udata     = hyperperiod_free_unit,
-    .insert_unit    = hyperperiod_insert_unit,
-    .remove_unit    = hyperperiod_remove_unit,
-
-    .sleep          = hyperperiod_sleep,
-    .wake           = hyperperiod_wake,
-    .context_saved  = hyperperiod_context_saved,
-    .do_schedule    = hyperperiod_schedule,
-    .pick_resource  = hyperperiod_pick_resource,
-    .migrate        = hyperperiod_migrate_unit,
-    .adjust_affinity = hyperperiod_adjust_affinity,
-
-    .adjust         = hyperperiod_adjust_domain,
-    .adjust_global  = hyperperiod_adjust_pool,
-#ifdef CONFIG_HYPERPERIOD_CHANGES
-    .dump_settings  = hyperperiod_dump_pool,
-    .dump_cpu_state = hyperperiod_dump_pcpu,
-#endif
-};
-
-REGISTER_SCHEDULER(sched_hyperperiod_def);

@@ -2,11 +2,13 @@
 /*
  * What the files of the scheduler share: pools, lock domains, vcpu slots, and who calls whom.
  *
+ *   options.c     the command line
  *   scheduler.c   what happens while guests run; the only file that calls the core
  *   units.c       vcpu slots, and on which pcpu a unit is
- *   lifetime.c    pools and their pcpus come and go
  *   toolstack.c   domctl, sysctl and what the console's debug keys print
- *   options.c     the command line
+ *   lifetime.c    pools and their pcpus come and go; which of our functions Xen calls for what
+ *
+ * Each calls only those above it.
  *
  * Words. A *unit* is Xen's; with core scheduling it is several vcpus that run together, and the
  * core sees it as one. A *lock domain* is one core and what belongs to it: under a partitioned
@@ -23,7 +25,7 @@
  *
  * Locking. The schedule lock of a pcpu is its own under a partitioned policy, the pool's under a
  * global one; it guards the lock domain. pool->slots_lock guards the vcpu slots and pool->config,
- * and is taken alone or inside a schedule lock, never around one.
+ * and is taken alone or inside a schedule lock, never around one. Nothing is printed under either.
  */
 #ifndef HYPERPERIOD_SCHEDULER_H
 #define HYPERPERIOD_SCHEDULER_H
@@ -56,6 +58,9 @@ struct pool {
     struct lock_domain *shared; /* by all pcpus under a global policy */
     struct vcpu_slot *slot[HP_VCPUS];
     struct rcu_head rcu;
+    /* By Xen's number of a pcpu, what units there are promised (struct vcpu_slot: share). Written
+     * with the schedule lock of that pcpu, and read without: it is a hint where one should go. */
+    unsigned int load[NR_CPUS];
 };
 
 enum phase {
@@ -89,10 +94,13 @@ struct lock_domain {
 /* A unit, as this scheduler knows it. Idle units have one without a number. */
 struct vcpu_slot {
     struct sched_unit *unit;
+    struct pool *pool;
     unsigned int number; /* or HP_NONE */
     struct server_option server;
     struct lock_domain *home; /* while it is inserted, and not on its way */
     struct usage usage;
+    unsigned int share; /* what it is promised of a pcpu, in millionths, and of which */
+    unsigned int load_cpu;
     bool moves; /* it is on its way from one lock domain to another, with its server */
     struct hp_moving moving; /* that server: where it arrives time begins at the epoch as well */
 };
@@ -127,27 +135,20 @@ static inline struct lock_domain *lock_domain_of(const struct scheduler *ops, un
     return is_global(pool) ? pool->shared : get_sched_res(cpu)->sched_priv;
 }
 
-/* The slot of a pcpu, or HP_NONE. */
-static inline unsigned int pcpu_slot_of(const struct lock_domain *ld, unsigned int cpu)
-{
-    unsigned int pcpu;
-
-    if ( likely(ld->cpu_of[0] == cpu) )
-        return 0;
-    for ( pcpu = 0; pcpu < hp_pcpus(&ld->core); pcpu++ )
-        if ( ld->cpu_of[pcpu] == cpu )
-            return pcpu;
-    return HP_NONE;
-}
-
 /* --- scheduler.c: with the lock of the lock domain held, except where it says otherwise ------- */
 
 /* The epoch in Xen's time. Without a lock. */
 s_time_t hyperperiod_epoch(void);
 
+/* The slot of a pcpu, or HP_NONE. */
+unsigned int hyperperiod_pcpu_slot(const struct lock_domain *ld, unsigned int cpu);
+
 /* The first policy that is built in for so many pcpus: of all rules, periodic servers by priority.
  * False if there is none. Without a lock. */
 bool hyperperiod_default_policy(struct hp_policy *policy, unsigned int pcpus);
+
+/* The core's judgement of a configuration, an error of it. Without a lock. */
+unsigned int hyperperiod_validate(const struct hp_config *config);
 
 /* The unit is this lock domain's to schedule, and no longer. */
 void hyperperiod_attach(struct lock_domain *ld, struct vcpu_slot *slot);
@@ -170,15 +171,22 @@ void hyperperiod_apply_ring(struct lock_domain *ld);
 /* A pcpu has left: if it has not noticed itself, its slot is given up for it. */
 void hyperperiod_pcpu_left(struct lock_domain *ld, unsigned int cpu);
 
-/* --- units.c --------------------------------------------------------------------------------- */
-
-/* Take the schedule lock of a pcpu, or of the pcpu of a unit, where interrupts are on: once, for
- * Xen's own come as a loop each time. spin_unlock_irq gives it back. */
+/* Xen's own come as a loop each time, and are here once. Schedule locks are taken where interrupts
+ * are on: spin_unlock_irq gives them back. */
 spinlock_t *hyperperiod_lock_cpu(unsigned int cpu);
 spinlock_t *hyperperiod_lock_unit(const struct sched_unit *unit);
-
-/* The unit is on this pcpu from now on: Xen's own is a loop, which is here once. */
 void hyperperiod_set_pcpu(struct sched_unit *unit, struct sched_resource *res);
+
+int cf_check hyperperiod_prepare(void);
+void cf_check hyperperiod_schedule(const struct scheduler *ops, struct sched_unit *curr,
+                                   s_time_t now, bool tasklet_work_scheduled);
+void cf_check hyperperiod_wake(const struct scheduler *ops, struct sched_unit *unit);
+void cf_check hyperperiod_sleep(const struct scheduler *ops, struct sched_unit *unit);
+void cf_check hyperperiod_context_saved(const struct scheduler *ops, struct sched_unit *unit);
+void cf_check hyperperiod_adjust_affinity(const struct scheduler *ops, struct sched_unit *unit,
+                                          const struct cpumask *hard, const struct cpumask *soft);
+
+/* --- units.c --------------------------------------------------------------------------------- */
 
 struct sched_resource *cf_check hyperperiod_pick_resource(const struct scheduler *ops,
                                                           const struct sched_unit *unit);
@@ -191,16 +199,6 @@ void *cf_check hyperperiod_alloc_unit(const struct scheduler *ops, struct sched_
 void cf_check hyperperiod_free_unit(const struct scheduler *ops, void *priv);
 void *cf_check hyperperiod_alloc_domain(const struct scheduler *ops, struct domain *domain);
 void cf_check hyperperiod_free_domain(const struct scheduler *ops, void *data);
-
-/* --- lifetime.c ------------------------------------------------------------------------------ */
-
-int cf_check hyperperiod_make_pool(struct scheduler *ops);
-void cf_check hyperperiod_end_pool(struct scheduler *ops);
-void *cf_check hyperperiod_alloc_pcpu(const struct scheduler *ops, int cpu);
-void cf_check hyperperiod_free_pcpu(const struct scheduler *ops, void *pdata, int cpu);
-void cf_check hyperperiod_deinit_pcpu(const struct scheduler *ops, void *pdata, int cpu);
-spinlock_t *cf_check hyperperiod_switch_pcpu(struct scheduler *new_ops, unsigned int cpu,
-                                             void *pdata, void *vdata);
 
 /* --- toolstack.c ----------------------------------------------------------------------------- */
 

@@ -4,15 +4,15 @@
  * of Xen's console print. What is said is judged whole before anything changes.
  */
 #include <xen/errno.h>
-#include <xen/event.h>
 #include <xen/guest_access.h>
+#include <xen/softirq.h>
 
 #include "scheduler.h"
 
-/* Whether something else waits for this pcpu. */
-static COLD bool is_wanted_elsewhere(void)
+/* Whether something else waits for this pcpu. An event for who asks is not that: it may wait. */
+static bool is_wanted_elsewhere(void)
 {
-    return hypercall_preempt_check();
+    return softirq_pending(smp_processor_id());
 }
 
 /* A server as a toolstack writes it. False: what it says does not hold. */
@@ -163,6 +163,22 @@ static COLD void write_info(const struct scheduler *ops, struct xen_sysctl_hyper
     info->spare_budget_ns = pool->config.spare_budget_ns;
 }
 
+/*
+ * Takes the lock of a pcpu; the lock domain that it guards. NULL, and no lock is taken, if the pcpu
+ * is not this pool's: one that was so before the lock may have left it meanwhile.
+ */
+static COLD struct lock_domain *lock_domain(const struct scheduler *ops, unsigned int cpu,
+                                            spinlock_t **lock)
+{
+    if ( cpu >= nr_cpu_ids || !cpumask_test_cpu(cpu, ops->cpupool->res_valid) )
+        return NULL;
+    *lock = hyperperiod_lock_cpu(cpu);
+    if ( get_sched_res(cpu)->scheduler == ops )
+        return lock_domain_of(ops, cpu);
+    spin_unlock_irq(*lock);
+    return NULL;
+}
+
 /* Calls 'act' for every lock domain that is alive, with its lock held. */
 static COLD void for_each_lock_domain(const struct scheduler *ops,
                                       void (*act)(struct lock_domain *ld))
@@ -170,12 +186,14 @@ static COLD void for_each_lock_domain(const struct scheduler *ops,
     const struct pool *pool = pool_of(ops);
     unsigned int cpu;
 
-    for_each_cpu ( cpu, ops->cpupool->res_valid )
+    for ( cpu = 0; cpu < nr_cpu_ids; cpu++ )
     {
-        spinlock_t *lock = hyperperiod_lock_cpu(cpu);
-        struct lock_domain *ld = lock_domain_of(ops, cpu);
+        spinlock_t *lock;
+        struct lock_domain *ld = lock_domain(ops, cpu, &lock);
 
-        if ( ld && ld->phase == PHASE_RUNNING )
+        if ( !ld )
+            continue;
+        if ( ld->phase == PHASE_RUNNING )
             act(ld);
         spin_unlock_irq(lock);
         if ( is_global(pool) )
@@ -254,10 +272,13 @@ static COLD int read_records(const struct scheduler *ops, struct xen_sysctl_hype
     unsigned int count, done = 0;
 
     do {
-        spinlock_t *lock = hyperperiod_lock_cpu(info->ring_pcpu);
-        const struct lock_domain *ld = lock_domain_of(ops, info->ring_pcpu);
-        const struct hp_ring *ring = ld ? ld->ring : NULL;
+        spinlock_t *lock;
+        const struct lock_domain *ld = lock_domain(ops, info->ring_pcpu, &lock);
+        const struct hp_ring *ring;
 
+        if ( !ld )
+            return -EINVAL;
+        ring = ld->ring;
         info->ring_written = ring ? ring->written : 0;
         if ( from > info->ring_written )
             from = info->ring_written;
@@ -281,11 +302,13 @@ static COLD int read_records(const struct scheduler *ops, struct xen_sysctl_hype
 
 static COLD int read_usage(const struct scheduler *ops, struct xen_sysctl_hyperperiod *info)
 {
-    spinlock_t *lock = hyperperiod_lock_cpu(info->ring_pcpu);
-    struct lock_domain *ld = lock_domain_of(ops, info->ring_pcpu);
+    spinlock_t *lock;
+    struct lock_domain *ld = lock_domain(ops, info->ring_pcpu, &lock);
     unsigned int number = min_t(uint64_t, info->ring_from, HP_VCPUS);
 
-    while ( number < HP_VCPUS && !(ld && ld->slot[number]) )
+    if ( !ld )
+        return -EINVAL;
+    while ( number < HP_VCPUS && !ld->slot[number] )
         number++;
     info->ring_count = number < HP_VCPUS;
     info->ring_from = number;
@@ -293,15 +316,6 @@ static COLD int read_usage(const struct scheduler *ops, struct xen_sysctl_hyperp
         hyperperiod_read_usage(ld, number, &info->usage);
     spin_unlock_irq(lock);
     return 0;
-}
-
-/* What belongs to a lock domain, which is named by a pcpu of the pool. */
-static COLD int read_lock_domain(const struct scheduler *ops, struct xen_sysctl_hyperperiod *info)
-{
-    if ( info->ring_pcpu >= nr_cpu_ids
-         || !cpumask_test_cpu(info->ring_pcpu, ops->cpupool->res_valid) )
-        return -EINVAL;
-    return info->op == XEN_HYPERPERIOD_OP_RING ? read_records(ops, info) : read_usage(ops, info);
 }
 
 static COLD int set_ring(const struct scheduler *ops, uint32_t open)
@@ -326,9 +340,10 @@ COLD int cf_check hyperperiod_adjust_pool(const struct scheduler *ops,
         rc = set_config(ops, &info);
     else if ( put && info.op == XEN_HYPERPERIOD_OP_RECORD )
         rc = set_ring(ops, info.ring_open);
-    else if ( !put
-              && (info.op == XEN_HYPERPERIOD_OP_RING || info.op == XEN_HYPERPERIOD_OP_USAGE) )
-        rc = read_lock_domain(ops, &info);
+    else if ( !put && info.op == XEN_HYPERPERIOD_OP_RING )
+        rc = read_records(ops, &info);
+    else if ( !put && info.op == XEN_HYPERPERIOD_OP_USAGE )
+        rc = read_usage(ops, &info);
     else if ( !put && info.op == XEN_HYPERPERIOD_OP_INFO )
         rc = 0;
     if ( rc )
@@ -337,7 +352,7 @@ COLD int cf_check hyperperiod_adjust_pool(const struct scheduler *ops,
     return copy_to_guest(sc->u.hyperperiod, &info, 1) ? -EFAULT : 0;
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- looking: a serial line takes milliseconds, so nothing is printed while a lock is held ---- */
 
 COLD void cf_check hyperperiod_dump_pool(const struct scheduler *ops)
 {
@@ -349,37 +364,44 @@ COLD void cf_check hyperperiod_dump_pool(const struct scheduler *ops)
            pool->config.policy.budget, pool->config.policy.order,
            pool->config.policy.slack, pool->global ? "global" : "partitioned",
            pool->config.quantum_ns);
-    spin_lock_irqsave(&pool->slots_lock, flags);
     for ( number = 0; number < HP_VCPUS; number++ )
     {
-        const struct vcpu_slot *slot = pool->slot[number];
+        const struct vcpu_slot *slot;
+        char line[160];
 
+        spin_lock_irqsave(&pool->slots_lock, flags);
+        slot = pool->slot[number];
         if ( slot )
-            printk("  %2u: %pdv%u on %u, %llu ns in %llu ns, priority %u, flags %#x\n",
-                   number, slot->unit->domain, slot->unit->unit_id,
-                   sched_unit_master(slot->unit), slot->server.params.budget_ns,
-                   slot->server.params.period_ns, slot->server.params.priority,
-                   slot->server.params.flags);
+            snprintf(line, sizeof(line),
+                     "  %2u: %pdv%u on %u, %llu ns in %llu ns, priority %u, flags %#x\n", number,
+                     slot->unit->domain, slot->unit->unit_id, sched_unit_master(slot->unit),
+                     slot->server.params.budget_ns, slot->server.params.period_ns,
+                     slot->server.params.priority, slot->server.params.flags);
+        spin_unlock_irqrestore(&pool->slots_lock, flags);
+        printk("%s", slot ? line : "");
     }
-    spin_unlock_irqrestore(&pool->slots_lock, flags);
 }
 
 COLD void cf_check hyperperiod_dump_pcpu(const struct scheduler *ops, int cpu)
 {
-    unsigned long flags;
-    spinlock_t *lock = pcpu_schedule_lock_irqsave(cpu, &flags);
-    const struct lock_domain *ld = lock_domain_of(ops, cpu);
-    const unsigned int pcpu = ld && ld->phase != PHASE_DORMANT ? pcpu_slot_of(ld, cpu) : HP_NONE;
+    char line[160];
+    spinlock_t *lock;
+    /* With interrupts off somebody panics, and may hold a lock. */
+    const struct lock_domain *ld = local_irq_is_enabled() ? lock_domain(ops, cpu, &lock) : NULL;
+    unsigned int pcpu;
 
-    if ( pcpu == HP_NONE )
-        printk("\tdormant\n");
-    else
+    if ( !ld )
+        return;
+    pcpu = ld->phase == PHASE_DORMANT ? HP_NONE : hyperperiod_pcpu_slot(ld, cpu);
+    if ( pcpu != HP_NONE )
     {
         const struct hp_grant *grant = hp_granted(&ld->core, pcpu);
 
-        printk("\tat %llu ns: runs %d, pays %d and %d, from %llu until %llu ns\n",
-               hp_now_ns(&ld->core), (int)grant->run, (int)grant->pay, (int)grant->also,
-               grant->start_ns, grant->until_ns);
+        snprintf(line, sizeof(line),
+                 "\tat %llu ns: runs %d, pays %d and %d, from %llu until %llu ns\n",
+                 hp_now_ns(&ld->core), (int)grant->run, (int)grant->pay, (int)grant->also,
+                 grant->start_ns, grant->until_ns);
     }
-    pcpu_schedule_unlock_irqrestore(lock, flags, cpu);
+    spin_unlock_irq(lock);
+    printk("%s", pcpu != HP_NONE ? line : "\tdormant\n");
 }

@@ -7,61 +7,24 @@
 
 #include "scheduler.h"
 
-COLD spinlock_t *hyperperiod_lock_cpu(unsigned int cpu)
-{
-    return pcpu_schedule_lock_irq(cpu);
-}
-
-COLD spinlock_t *hyperperiod_lock_unit(const struct sched_unit *unit)
-{
-    return unit_schedule_lock_irq(unit);
-}
-
-COLD void hyperperiod_set_pcpu(struct sched_unit *unit, struct sched_resource *res)
-{
-    sched_set_res(unit, res);
-}
-
 /* --- where a unit belongs -------------------------------------------------------------------- */
 
-/* The share of this pcpu that is promised to units there other than this one, in millionths. */
-static COLD unsigned int load_of(struct pool *pool, unsigned int cpu,
-                                 const struct sched_unit *unit)
+/* The pcpu on which least is promised to units other than this one. */
+static COLD unsigned int least_loaded(const struct cpumask *cpus, const struct vcpu_slot *slot)
 {
-    unsigned int number, load = 0;
+    unsigned int cpu, best = 0, least = ~0U;
 
-    for ( number = 0; number < HP_VCPUS; number++ )
+    for ( cpu = 0; cpu < nr_cpu_ids; cpu++ )
     {
-        const struct vcpu_slot *slot = pool->slot[number];
+        const unsigned int own = cpu == slot->load_cpu ? slot->share : 0;
+        const unsigned int load = read_atomic(&slot->pool->load[cpu]) - own;
 
-        /* One without a server weighs a little: such units should spread too. */
-        if ( slot && slot->unit != unit && slot->home
-             && sched_unit_master(slot->unit) == cpu )
-            load += 1 + (slot->server.params.period_ns
-                         ? slot->server.params.budget_ns * 1000 /
-                           max_t(uint64_t, slot->server.params.period_ns / 1000, 1) : 0);
-    }
-    return load;
-}
-
-static COLD unsigned int least_loaded(struct pool *pool, const struct cpumask *cpus,
-                                      const struct sched_unit *unit)
-{
-    unsigned int cpu, best = cpumask_first(cpus), least = ~0U;
-    unsigned long flags;
-
-    spin_lock_irqsave(&pool->slots_lock, flags);
-    for_each_cpu ( cpu, cpus )
-    {
-        const unsigned int load = load_of(pool, cpu, unit);
-
-        if ( load < least )
+        if ( load < least && cpumask_test_cpu(cpu, cpus) )
         {
             least = load;
             best = cpu;
         }
     }
-    spin_unlock_irqrestore(&pool->slots_lock, flags);
     return best;
 }
 
@@ -70,8 +33,8 @@ static COLD unsigned int least_loaded(struct pool *pool, const struct cpumask *c
  * the unit wherever there is room. Under a partitioned one it is where the unit is and stays:
  * the one that its options name, else the one it is on, else the least loaded.
  */
-static COLD unsigned int choose_cpu(const struct scheduler *ops, const struct sched_unit *unit,
-                                    unsigned int locked_cpu, bool anew)
+static COLD unsigned int choose_cpu(const struct sched_unit *unit, unsigned int locked_cpu,
+                                    bool anew)
 {
     const struct vcpu_slot *slot = slot_of(unit);
     cpumask_t *cpus = cpumask_scratch_cpu(locked_cpu);
@@ -83,13 +46,13 @@ static COLD unsigned int choose_cpu(const struct scheduler *ops, const struct sc
         return slot->server.cpu;
     if ( !anew && cpumask_test_cpu(sched_unit_master(unit), cpus) )
         return sched_unit_master(unit);
-    return least_loaded(pool_of(ops), cpus, unit);
+    return least_loaded(cpus, slot);
 }
 
 COLD struct sched_resource *cf_check hyperperiod_pick_resource(const struct scheduler *ops,
                                                                const struct sched_unit *unit)
 {
-    return get_sched_res(choose_cpu(ops, unit, sched_unit_master(unit), false));
+    return get_sched_res(choose_cpu(unit, sched_unit_master(unit), false));
 }
 
 /* Both locks are held, and the unit does not run. */
@@ -117,7 +80,7 @@ COLD void cf_check hyperperiod_insert_unit(const struct scheduler *ops, struct s
         return;
     /* This is safe: nobody schedules the unit yet. */
     lock = hyperperiod_lock_cpu(cpu);
-    hyperperiod_set_pcpu(unit, get_sched_res(choose_cpu(ops, unit, cpu, true)));
+    hyperperiod_set_pcpu(unit, get_sched_res(choose_cpu(unit, cpu, true)));
     spin_unlock_irq(lock);
 
     lock = hyperperiod_lock_unit(unit);
@@ -135,49 +98,32 @@ COLD void cf_check hyperperiod_remove_unit(const struct scheduler *ops, struct s
 
 /* --- slots ----------------------------------------------------------------------------------- */
 
-static COLD int take_slot(struct pool *pool, struct vcpu_slot *slot)
-{
-    unsigned long flags;
-    int rc = -ENOSPC;
-
-    spin_lock_irqsave(&pool->slots_lock, flags);
-    if ( ~pool->taken )
-    {
-        slot->number = __builtin_ctzll(~pool->taken);
-        pool->taken |= 1ULL << slot->number;
-        pool->slot[slot->number] = slot;
-        rc = 0;
-    }
-    spin_unlock_irqrestore(&pool->slots_lock, flags);
-    return rc;
-}
-
-static COLD void leave_slot(struct pool *pool, const struct vcpu_slot *slot)
-{
-    unsigned long flags;
-
-    spin_lock_irqsave(&pool->slots_lock, flags);
-    pool->taken &= ~(1ULL << slot->number);
-    pool->slot[slot->number] = NULL;
-    spin_unlock_irqrestore(&pool->slots_lock, flags);
-}
-
 COLD void *cf_check hyperperiod_alloc_unit(const struct scheduler *ops, struct sched_unit *unit,
                                            void *domain_data)
 {
     const struct domain_default *fallback = domain_data;
+    struct pool *pool = pool_of(ops);
     struct vcpu_slot *slot = xzalloc(struct vcpu_slot);
 
     if ( !slot )
         return NULL;
     slot->unit = unit;
+    slot->pool = pool;
     slot->number = HP_NONE;
     if ( is_idle_unit(unit) )
         return slot;
     slot->server = fallback && fallback->given
                     ? fallback->server
                     : *server_option_of(unit->domain->domain_id, unit->unit_id);
-    if ( take_slot(pool_of(ops), slot) )
+    spin_lock_irq(&pool->slots_lock);
+    if ( ~pool->taken )
+    {
+        slot->number = __builtin_ctzll(~pool->taken);
+        pool->taken |= 1ULL << slot->number;
+        pool->slot[slot->number] = slot;
+    }
+    spin_unlock_irq(&pool->slots_lock);
+    if ( slot->number == HP_NONE )
     {
         printk(XENLOG_WARNING "hyperperiod: %pdv%u: all %u places of the pool are taken\n",
                unit->domain, unit->unit_id, HP_VCPUS);
@@ -188,18 +134,29 @@ COLD void *cf_check hyperperiod_alloc_unit(const struct scheduler *ops, struct s
 
 COLD void cf_check hyperperiod_free_unit(const struct scheduler *ops, void *priv)
 {
+    struct pool *pool = pool_of(ops);
     struct vcpu_slot *slot = priv;
 
     if ( slot && slot->number != HP_NONE )
-        leave_slot(pool_of(ops), slot);
+    {
+        spin_lock_irq(&pool->slots_lock);
+        pool->taken &= ~(1ULL << slot->number);
+        pool->slot[slot->number] = NULL;
+        spin_unlock_irq(&pool->slots_lock);
+    }
     xfree(slot);
 }
 
+/* A domain that does not fit is refused whole, before any of its vcpus is made or moved. At boot
+ * nobody could ask for fewer: then it gets the places that there are. */
 COLD void *cf_check hyperperiod_alloc_domain(const struct scheduler *ops, struct domain *domain)
 {
-    struct domain_default *fallback = xzalloc(struct domain_default);
+    const unsigned int units = DIV_ROUND_UP(domain->max_vcpus,
+                                            cpupool_get_granularity(ops->cpupool));
 
-    return fallback ?: ERR_PTR(-ENOMEM);
+    if ( units > HP_VCPUS - hweight64(pool_of(ops)->taken) && system_state == SYS_STATE_active )
+        return ERR_PTR(-ENOSPC);
+    return xzalloc(struct domain_default) ?: ERR_PTR(-ENOMEM);
 }
 
 COLD void cf_check hyperperiod_free_domain(const struct scheduler *ops, void *data)

@@ -56,12 +56,15 @@ def test_items_are_what_the_system_says() -> None:
     change: dict[str, Any] = {
         "change": [{"at": "3s", "domain": "b", "interface": {"period": "20ms", "budget": "8ms"}}]
     }
-    assert command_line.items(system(quantum="500us", **swaps, **change)) == [
+    one = system(quantum="500us", **swaps, **change)
+    assert command_line.items(one) == [
         "policy=ptps",
         "quantum=500us",
         "d1=10ms:2500us:p1",
         "d2=5ms:1ms:p0:extra",
         "d3=best-effort",
+    ]
+    assert command_line.events(one) == [
         "swap=1s:crps",
         "change=3s:d2:20ms:8ms:p2:extra",
         "swap=4s:periodic+edf+lend",
@@ -116,11 +119,22 @@ def test_a_spare_of_nothing_is_a_spare_still() -> None:
 
 def test_options_fit_into_what_xen_keeps() -> None:
     listed = [f"d{number}=100ms:{number}ms:p{number}" for number in range(1, 65)]
-    lines = command_line.options(listed)
+    lines = command_line.options("hyperperiod=", listed)
     assert max(map(len, lines)) <= command_line.OPTION_LIMIT
     assert all(line.startswith("hyperperiod=") for line in lines)
     said = [item for line in lines for item in line.removeprefix("hyperperiod=").split(",")]
     assert said == listed
+
+
+def test_when_a_run_begins_and_what_changes_on_the_way_is_said_to_tests_alone() -> None:
+    """A system's own options are read by every Xen with the scheduler, its script by few."""
+    one = system(swap=[{"at": "1s", "policy": "crps"}])
+    line = command_line.xen_arguments(one, epoch_ns=10**9, horizon_ns=10**10, ring_bytes=1 << 16)
+    assert line.split() == [
+        "sched=hyperperiod",
+        "hyperperiod=policy=ptps,d1=10ms:2500us:p1,d2=5ms:1ms:p0:extra,d3=best-effort,ring=64k",
+        "hyperperiod-test=swap=1s:crps,epoch=1s,horizon=10s",
+    ]
 
 
 # Those without pcpus run only once they are fitted.
@@ -141,7 +155,7 @@ def test_every_example_has_a_command_line(path: Path) -> None:
     options = line.split()
     assert options[0] == "sched=hyperperiod"
     assert max(map(len, options)) <= command_line.OPTION_LIMIT
-    assert options[-1].endswith("ring=4M")
+    assert "ring=4M" in line.partition(" hyperperiod-test=")[0]
     assert line.count("=best-effort") == sum(vcpu.best_effort for vcpu in vcpus_of(found))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -29,7 +30,7 @@ from hyperperiod.hosts.xen.plan import XenOptions, plan
 from hyperperiod.hosts.xen.run import BusyError
 from hyperperiod.model import FailedError, MissingError, System, load_system
 from hyperperiod.runs import run_on_xen, simulate
-from hyperperiod.trace.format import is_interrupted, read
+from hyperperiod.trace.format import Call, is_interrupted, read
 from hyperperiod.trace.properties import Status, check_all
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -330,6 +331,99 @@ def test_what_xen_does_not_understand_ends_the_run(monkeypatch: pytest.MonkeyPat
     assert "nonsense" in error.value.log
 
 
+def spinning() -> Guest:
+    """Returns a guest that always wants to run."""
+    return Guest(executive(), "workload=spin domain=0 memory=8388608", 8 << 20)
+
+
+def said_by_the_scheduler(console: str) -> list[str]:
+    """Returns what it has said on the console, but for where its rings are."""
+    said = re.findall(r"\(XEN\) hyperperiod: (.*?)\r?$", console, re.MULTILINE)
+    return [line for line in said if not line.startswith("ring of pcpu")]
+
+
+def test_each_item_that_xen_does_not_understand_is_named(tmp_path: Path) -> None:
+    server = "dN[.V]=PERIOD:BUDGET[:pPRIORITY][:cpuN][:extra] or dN=best-effort[:cpuN][:wWEIGHT]"
+    names = "policy, scope, quantum, spare, ring or dN[.V]"
+    policy = "a name (ptps, wcps, crps, rtds, ...) or BUDGET+ORDER+SLACK[+SCOPE]"
+    time = "a whole number with a unit (ns, us, ms, s), such as 10ms"
+    wrong = {
+        "hyperperiod": {
+            "ring": "a size of at most 256M",
+            "ring=": "a size of at most 256M",
+            "ring=4Mx": "a size of at most 256M",
+            "policy": policy,
+            "policy=periodic+fp": policy,
+            "scope=all": "partitioned or global",
+            "quantum=5": time,
+            "spare=1ms:2ms": "PERIOD:BUDGET, the budget at most the period",
+            "d1": server,
+            "d1=10ms:5ms:cpup5": server,
+            "d1=10ms:5ms:": server,
+            "d1.=10ms:5ms": names,
+            "epoch=1s": names,
+        },
+        "hyperperiod-test": {
+            "epoch=1": time,
+            "ring=64k": "epoch, horizon, swap, change or move",
+            "swap=1s:ptpss": "TIME:POLICY",
+            "change=1s:d1": "TIME:dN[.V]:PERIOD:BUDGET[:pPRIORITY]",
+            "move=1s:d1:cpu": "TIME:dN[.V]:cpuN",
+            "move=0s:d1:cpu0": "swaps, changes and moves in order of time",
+        },
+    }
+    words = [f"{option}={item}" for option, items in wrong.items() for item in items]
+    # What is right stands between: it is read all the same.
+    words.insert(-1, "hyperperiod-test=move=1s:d1:cpu0")
+    arguments = " ".join(["sched=hyperperiod", *words, "hyperperiod=ring=64k,policy=wcps"])
+    machine = XenMachine(hypervisor(), arguments, (spinning(),))
+    with boot(machine, tmp_path / "console.log") as running:
+        running.wait_for("Freed")
+        found = said_by_the_scheduler(running.console())
+        assert len(running.own_rings()) == 1
+    assert found == [
+        f"found {item}, allowed: {allowed}"
+        for items in wrong.values()
+        for item, allowed in items.items()
+    ]
+
+
+def test_what_the_core_refuses_is_said_with_the_reason(tmp_path: Path) -> None:
+    """Servers, swaps and changes are found wrong while a lock is held; said it is after that."""
+    words = (
+        "hyperperiod=policy=ptps,d1=10ms:5ms,d2=10us:1us",
+        "hyperperiod-test=epoch=600ms,horizon=300ms",
+        "hyperperiod-test=swap=100ms:slice+edf+lend,change=200ms:d1:9us:1us",
+    )
+    arguments = " ".join(["sched=hyperperiod", *words])
+    machine = XenMachine(hypervisor(), arguments, (spinning(),) * 2)
+    with boot(machine, tmp_path / "console.log") as running:
+        running.wait_for("horizon reached", patience_s=300)
+        found = said_by_the_scheduler(running.console())
+    assert found == [
+        "best effort from now on: the budget is shorter than a decision of the scheduler: d2v0",
+        "swap: these rules are not built in or do not go together",
+        "change: the budget is shorter than a decision of the scheduler: d1v0",
+        "horizon reached",
+    ]
+
+
+def test_xen_spreads_servers_over_pcpus(tmp_path: Path) -> None:
+    """Those without a pcpu of their own go, one after the other, where least is promised."""
+    servers = "d1=10ms:5ms,d2=10ms:3ms,d3=10ms:3ms,d4=10ms:1ms,d5=10ms:1ms:cpu1,d6=10ms:2ms"
+    arguments = f"sched=hyperperiod hyperperiod=policy=ptps,ring=64k,{servers}"
+    machine = XenMachine(hypervisor(), arguments, (spinning(),) * 6, pcpus=2, icount=False)
+    with boot(machine, tmp_path / "console.log") as running:
+        running.wait_for("Freed")
+        eventually(lambda: all(len(ring.records) > 100 for ring in running.own_rings()))
+        running.stop()
+        here = [
+            set(ring.records["vcpu"][ring.records["kind"] == Call.ADD])
+            for ring in running.own_rings()
+        ]
+    assert here == [{0, 3, 5}, {1, 2, 4}]
+
+
 def test_what_a_guest_does_not_understand_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "hyperperiod.hosts.xen.command_line.guest_words",
@@ -367,7 +461,7 @@ def test_memory_of_a_stopped_machine_does_not_change(tmp_path: Path) -> None:
     machine = XenMachine(
         hypervisor(),
         "guest_loglvl=all sched=hyperperiod hyperperiod=ring=64k,d1=10ms:5ms",
-        (Guest(executive(), "workload=spin domain=0 memory=8388608", 8 << 20),),
+        (spinning(),),
     )
     with boot(machine, tmp_path / "console.log") as running:
         running.wait_for("Freed")

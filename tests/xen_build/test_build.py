@@ -2,6 +2,7 @@
 """The hypervisors: what they are built from, what the scheduler adds, what it leaves alone."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -50,6 +51,31 @@ def need_cross_compiler() -> None:
     for program in ("aarch64-linux-gnu-gcc", "bison", "flex"):
         if not shutil.which(program):
             pytest.skip(f"{program}: not found; make deps installs it")
+
+
+def global_symbols(path: Path) -> tuple[set[str], set[str]]:
+    """Returns the global names that an object file defines, and those that it needs."""
+    listing = subprocess.run(
+        ["readelf", "-sW", path], check=True, capture_output=True, text=True
+    ).stdout
+    found = re.findall(r" (?:GLOBAL|WEAK) +DEFAULT +(\S+) (\S+)$", listing, re.MULTILINE)
+    needed = {name for index, name in found if index == "UND"}
+    return {name for index, name in found if index != "UND"}, needed
+
+
+@pytest.mark.parametrize("flavour", ["arm64", "x86_64"])
+def test_the_schedulers_files_know_only_those_above_them(flavour: str) -> None:
+    """As scheduler.h lists them: no two of them can be read only together."""
+    header = (TOP / "hosts/xen/scheduler.h").read_text()
+    order = re.findall(r"^ \*   (\w+)\.c ", header, re.MULTILINE)
+    assert sorted(order) == sorted(path.stem for path in (TOP / "hosts/xen").glob("*.c"))
+    folder = image(flavour).parent / patches.FOLDER.relative_to("xen")
+    symbols = {name: global_symbols(folder / f"{name}.o") for name in order}
+    ours = set[str]().union(*(defined for defined, _ in symbols.values()))
+    above = set[str]()
+    for name, (defined, needed) in symbols.items():
+        assert (needed & ours) <= above, name
+        above |= defined
 
 
 def test_a_folder_that_is_no_xen(tmp_path: Path) -> None:

@@ -88,8 +88,9 @@ def test_the_schedulers_files_come_from_the_checkout_and_from_nowhere_else(relea
     assert generated[0].files == ours
     assert "--- a/" not in generated[0].text, "it changes a file of Xen"
     files = patches.our_files()
-    for path in [*(TOP / "core").rglob("*.h"), *(TOP / "record").glob("*.h")]:
-        assert files[patches.FOLDER / path.relative_to(TOP)] == path.read_text()
+    for folder in ("core", "record", "words"):
+        for path in (TOP / folder).rglob("*.h"):
+            assert files[patches.FOLDER / path.relative_to(TOP)] == path.read_text()
     for path in (TOP / "hosts/xen").glob("*.[ch]"):
         place = patches.PUBLIC if path.name == "public.h" else patches.FOLDER / path.name
         assert files[place] == path.read_text()

@@ -267,7 +267,8 @@ Xen prints `hyperperiod: horizon reached` when the run is over. Ctrl-C ends QEMU
 4. **Time.** The run begins when the system counter (CNTPCT), which starts at 0 when the board is
    switched on, has counted {format_time(board.epoch_ns)}. Firmware, Xen and all guests must be
    ready by then: choose `--epoch` with room to spare. A guest that is late prints that the epoch
-   has passed already. The counter is taken to run at {board.counter_hz} Hz; `--counter-hz` says
+   has passed already. An own Xen in the place of `images/xen` needs `CONFIG_HYPERPERIOD_TEST`, or
+   it begins at once. The counter is taken to run at {board.counter_hz} Hz; `--counter-hz` says
    otherwise (Xen prints `Generic Timer IRQ: ... Freq: ... KHz`).
 5. **Boot.** With U-Boot, from the first partition of an SD card:
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A pool has 64 places. A domain that does not fit stays where it is; nothing is taken from it,
-# nothing is lost, and the next one that fits gets in.
+# nothing is lost, and the next one that fits gets in. Xen refuses it whole, before it makes or
+# moves any of its vcpus.
 memory=$(free_memory)
+xl dmesg -c >/dev/null
 in_pool real-time large 60 workload=sleep period=20000 work=1000 report=100
 says '"vcpus": 63' hyperperiod-xen pool-info real-time --json
 ok hyperperiod-xen set large --vcpu 59 --period 100ms --budget 1ms
@@ -27,6 +29,23 @@ for _ in 1 2 3 4 5 6; do
 done
 says '"vcpus": 3' hyperperiod-xen pool-info real-time --json
 alive busy:0
+cat >/tmp/huge.cfg <<CFG
+name = "huge"
+type = "pv"
+kernel = "/session/guest.elf"
+memory = 8
+vcpus = 62
+pool = "real-time"
+CFG
+refused 3 'No space left on device' xl create -p -q /tmp/huge.cfg
+says '"vcpus": 3' hyperperiod-xen pool-info real-time --json
+if xl dmesg | grep -q 'places of the pool are taken'; then
+  fail "refused one vcpu after the other"
+fi
+# The console's debug key tells who is in the pool, and what each pcpu does.
+ok xl debug-keys r
+says '^(XEN)  *[0-9]*: d[0-9]*v0 on [12], [0-9]* ns in [0-9]* ns, priority' xl dmesg
+says 'at [0-9]* ns: runs ' xl dmesg
 # The hypervisor's memory comes back, but for what it keeps in caches.
 sleep 1
 echo "free memory: $memory MiB before, $(free_memory) MiB after"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a system says to Xen and to its guests: command lines.
 
-Xen is given `sched=hyperperiod` and options `hyperperiod=ITEM,ITEM,...`: the policy, a server for
-the vcpus of every domain (`d1`, `d2`, ... in file order), what is to change on the way, when the
-run begins and ends. Xen keeps 127 characters of an option, so there are several; of options there
-may be any number.
+Xen is given `sched=hyperperiod` and options `hyperperiod=ITEM,ITEM,...`: the policy, and a server
+for the vcpus of every domain (`d1`, `d2`, ... in file order). When the run begins and ends and what
+is to change on the way are items of `hyperperiod-test`. Xen keeps 127 characters of an option, so
+there are several; of options there may be any number.
 
 A guest is given words: who it is, when the run begins and ends, and its tasks. What does not fit
 into the device tree goes into a text module of its own.
@@ -40,6 +40,9 @@ from hyperperiod.model import (
 from hyperperiod.model.units import NS_PER_UNIT
 
 OPTION = "hyperperiod="
+"""What pools and domains start with (hosts/xen/options.h)."""
+SCRIPT_OPTION = "hyperperiod-test="
+"""When the run begins and ends, and what changes on the way."""
 OPTION_LIMIT = 120
 """How many characters an option has at most; Xen would take 127."""
 
@@ -179,16 +182,17 @@ def xen_arguments(
     """
     require_time(system)
     listed = items(system)
-    listed.append(f"epoch={exact_time(epoch_ns)}")
-    if horizon_ns is not None:
-        listed.append(f"horizon={exact_time(horizon_ns)}")
     if ring_bytes is not None:
         listed.append(f"ring={exact_bytes(ring_bytes)}")
-    return " ".join(["sched=hyperperiod", *options(listed)])
+    script = [*events(system), f"epoch={exact_time(epoch_ns)}"]
+    if horizon_ns is not None:
+        script.append(f"horizon={exact_time(horizon_ns)}")
+    said = [*options(OPTION, listed), *options(SCRIPT_OPTION, script)]
+    return " ".join(["sched=hyperperiod", *said])
 
 
 def items(system: System) -> list[str]:
-    """The system as items, without the times of a run."""
+    """Returns what pools and domains start with, as items of `OPTION`."""
     priorities = Priorities(system)
     policies = [system.policy, *(swap.policy for swap in system.swaps)]
     listed = [f"policy={_policy(system.policy)}"]
@@ -205,7 +209,7 @@ def items(system: System) -> list[str]:
         for vcpu in vcpus_of(system)
         if vcpu.index == 0 or not vcpu.domain.is_plain
     ]
-    return listed + _events(system, priorities)
+    return listed
 
 
 def _who(vcpu: Vcpu) -> str:
@@ -214,9 +218,10 @@ def _who(vcpu: Vcpu) -> str:
     return number if vcpu.domain.is_plain else f"{number}.{vcpu.index}"
 
 
-def _events(system: System, priorities: Priorities) -> list[str]:
-    """Swaps and changes in order of time, at one time swaps first."""
-    events = [
+def events(system: System) -> list[str]:
+    """Swaps and changes in order of time, at one time swaps first: items of `SCRIPT_OPTION`."""
+    priorities = Priorities(system)
+    timed = [
         *(
             (swap.at_ns, f"swap={exact_time(swap.at_ns)}:{_policy(swap.policy)}")
             for swap in system.swaps
@@ -227,17 +232,17 @@ def _events(system: System, priorities: Priorities) -> list[str]:
             for text in _changes(system, change, priorities)
         ),
     ]
-    return [item for _, item in sorted(events, key=lambda event: event[0])]
+    return [item for _, item in sorted(timed, key=lambda event: event[0])]
 
 
-def options(listed: Iterable[str]) -> list[str]:
-    """Items as options, as many in each as Xen takes."""
+def options(option: str, listed: Iterable[str]) -> list[str]:
+    """Returns items as options of this name, as many in each as Xen takes."""
     lines: list[str] = []
     for item in listed:
         if lines and len(lines[-1]) + 1 + len(item) <= OPTION_LIMIT:
             lines[-1] += f",{item}"
         else:
-            lines.append(f"{OPTION}{item}")
+            lines.append(f"{option}{item}")
     return lines
 
 

@@ -80,9 +80,11 @@ def functions(symbols: Path) -> Iterator[Function]:
         if len(fields) != 8 or not fields[0].endswith(":"):
             continue
         _, value, size, kind, binding, _, _, name = fields
+        # Symbols that all files know name no file.
+        own = file in FILES if binding == "LOCAL" else name.startswith("hyperperiod_")
         if kind == "FILE":
             file = name
-        elif kind == "FUNC" and binding == "LOCAL" and file in FILES and int(size, 0) > 0:
+        elif kind == "FUNC" and own and int(size, 0) > 0:
             start = int(value, 16)
             found.add(Function(name, start, start + int(size, 0)))
     yield from sorted(found, key=lambda function: function.start)

@@ -3,7 +3,7 @@
 
 A release has a folder in hosts/xen/patches with its series, in the order of the file names. What
 changes Xen's own files (fixes of Xen, the scheduler's id, xl) is kept there by hand, as
-`git format-patch` writes it. The scheduler's own files exist once, in core/, record/ and
+`git format-patch` writes it. The scheduler's own files exist once, in core/, record/, words/ and
 hosts/xen/: in their place stands NAME.message, a mail without a diff, and the patch is made here by
 adding all of them as new files. So the series that is sent, or applied by `git am`, and the tree
 that `hyperperiod xen build` compiles come from the same texts.
@@ -95,8 +95,9 @@ def our_files() -> dict[Path, str]:
     """The scheduler's own files: place in Xen's tree, text."""
     here = SOURCES / "hosts" / "xen"
     files = {FOLDER / path.name: path for path in sorted(here.glob("*.[ch]"))}
-    for path in sorted([*(SOURCES / "core").rglob("*.h"), *(SOURCES / "record").glob("*.h")]):
-        files[FOLDER / path.relative_to(SOURCES)] = path
+    for folder in ("core", "record", "words"):
+        for path in sorted((SOURCES / folder).rglob("*.h")):
+            files[FOLDER / path.relative_to(SOURCES)] = path
     # Its one place is Xen's folder of public headers.
     del files[FOLDER / "public.h"]
     files[PUBLIC] = here / "public.h"
@@ -109,7 +110,7 @@ def our_files() -> dict[Path, str]:
 GLOBAL = "HYPERPERIOD_GLOBAL"
 """The option of Xen's configuration for policies that know all pcpus of a pool."""
 CHANGES = "HYPERPERIOD_CHANGES"
-"""The option for toolstacks, and for what the command line changes while guests run."""
+"""The option for toolstacks, and for what a script changes while guests run."""
 
 
 def rule_options() -> dict[str, str]:
@@ -148,7 +149,8 @@ def _kconfig() -> str:
         f'config {GLOBAL}\n\tbool "Global policies: one queue for all pcpus of a pool"\n'
         "\tdefault y\n\n"
         f'config {CHANGES}\n\tbool "Toolstacks, statistics, changes while guests run"\n'
-        "\tdefault y\n\nendif\n"
+        "\tdefault y\n\n"
+        'config HYPERPERIOD_TEST\n\tbool "Scripts of experiments on the command line"\n\nendif\n'
     )
 
 
