@@ -16,17 +16,24 @@
 
 #include "timed.h"
 
-/* A server has its refills, and loses what it had no work for. */
-HP_RARE void hp_polling_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+/* A server without work has its refills, and loses what it had no work for. */
+HP_RARE void hp_polling_rest(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
     hp_u64 idle_ns;
 
     hp_timed_catch_up(core, vcpu, now_ns);
-    if (server->runnable || server->remaining_ns <= 0)
+    if (server->remaining_ns <= 0)
         return;
     idle_ns = hp_most(server->idle_from_ns, server->deadline_ns - server->params.period_ns);
     if (idle_ns < now_ns) {
         server->remaining_ns = 0;
         hp_deplete(core, vcpu, 1);
     }
+}
+
+HP_RARE void hp_polling_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
+    if (hp_server_of(core, vcpu)->runnable)
+        hp_timed_catch_up(core, vcpu, now_ns);
+    else
+        hp_polling_rest(core, vcpu, now_ns);
 }

@@ -276,7 +276,8 @@ static COLD void count_share(struct vcpu_slot *slot)
     slot->share = slot->home != NULL;
     if ( slot->home && params->period_ns )
         slot->share += params->budget_ns * 1000 / max_t(uint64_t, params->period_ns / 1000, 1);
-    slot->pool->load[slot->load_cpu] += slot->share - before;
+    if ( slot->share != before ) /* else the lock of that pcpu may not be held */
+        slot->pool->load[slot->load_cpu] += slot->share - before;
 }
 
 static COLD void set_params(struct vcpu_slot *slot, const struct hp_params *params)

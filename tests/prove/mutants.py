@@ -74,8 +74,9 @@ MUTANTS = (
         "polling loses what a server with work has",
         "polling_catch_up",
         "budget/polling.h",
-        "if (server->runnable || server->remaining_ns <= 0)",
-        "if (server->remaining_ns <= 0)",
+        "    if (hp_server_of(core, vcpu)->runnable)\n"
+        "        hp_timed_catch_up(core, vcpu, now_ns);\n    else\n",
+        "",
     ),
     Mutant(
         "a slice begins with more than a budget",
