@@ -38,7 +38,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         "functional",
         SCENARIOS,
         files={"calls": b"20260101 100000"},
-        boot_line="hyperperiod=ring=16M",
+        boot_line="hyperperiod=ring=8M",
     )
 
 
