@@ -20,13 +20,14 @@ as often as it must; decisions are counted beside.
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.environment import BUILD, TOP, SkippedError, program
 from bench.results import Row
 
+from hyperperiod.hosts.xen.handlers import Function, functions
 from hyperperiod.hosts.xen.images import current_executive, current_hypervisor
 from hyperperiod.hosts.xen.machine import MIB, Guest, XenMachine, boot
 from hyperperiod.model import FailedError, MissingError
@@ -43,22 +44,7 @@ TICK_NS = 16
 SERVER_PERIOD_NS = 10_000_000
 BUSY = 0.3
 
-# Source files: those of each scheduler, and those of the path from an event to a switch.
-STOCK = frozenset({"rt.c"})
-OURS = frozenset({"scheduler.c", "units.c", "lifetime.c", "toolstack.c", "options.c"})
-OURS_BY_NAME = "hyperperiod_"
-"""How the names of our global functions begin: their symbols name no file."""
 DECIDES = ("rt_schedule", "hyperperiod_schedule")
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function of the hypervisor: the file it is from ("" if unknown) and its place."""
-
-    name: str
-    file: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -72,28 +58,18 @@ class Count:
     with_callees: float
 
 
-def functions(symbols: Path) -> list[Function]:
-    """The functions of a hypervisor, in the order of their places."""
-    listing = subprocess.run(
-        [program("readelf", "binutils"), "-sW", str(symbols)],
-        check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
-    file = ""
-    found: dict[int, Function] = {}
-    for line in listing.splitlines():
-        fields = line.split()
-        if len(fields) != 8 or not fields[0].endswith(":"):
-            continue
-        _, value, size, kind, binding, _, _, name = fields
-        if kind == "FILE":
-            file = name
-        elif kind == "FUNC" and int(size, 0) > 0:
-            start = int(value, 16)
-            owner = file
-            if binding != "LOCAL":
-                owner = "scheduler.c" if name.startswith(OURS_BY_NAME) else ""
-            found[start] = Function(name, owner, start, start + int(size, 0))
-    return [found[start] for start in sorted(found)]
+Scheduler = Callable[[Function], bool]
+"""Whether a function is in the source files of a scheduler."""
+
+
+def is_stock(function: Function) -> bool:
+    """Whether it is in those of stock RTDS."""
+    return function.file == "rt.c"
+
+
+def is_ours(function: Function) -> bool:
+    """Whether it is in ours."""
+    return function.is_ours
 
 
 def measure() -> Iterator[Row]:
@@ -106,10 +82,10 @@ def measure() -> Iterator[Row]:
     tools = prepare()
     for vcpus in VCPUS:
         peer = count_functions(stock, "sched=rtds", vcpus, load, tools)
-        yield from rows("stock rtds", vcpus, STOCK, peer)
+        yield from rows("stock rtds", vcpus, is_stock, peer)
         for policy in ("rtds", *PERIODIC):
             counts = count_functions(ours, boot_line(policy, vcpus), vcpus, load, tools)
-            yield from rows(policy, vcpus, OURS, counts, Price.of(peer, STOCK))
+            yield from rows(policy, vcpus, is_ours, counts, Price.of(peer, is_stock))
 
 
 @dataclass(frozen=True)
@@ -190,8 +166,8 @@ def count_functions(xen: Path, arguments: str, vcpus: int, load: Path, tools: To
         ranges, out = folder / "ranges", folder / "counts"
         ranges.write_text(
             "".join(
-                f"{place.start:x} {place.end:x} {int(place.file in STOCK | OURS)}\n"
-                for place in places
+                f"{one.start:x} {one.end:x} {int(is_stock(one) or is_ours(one))}\n"
+                for one in places
             )
         )
         plugin = f"{tools.plugin},ranges={ranges},mark={mark:x},out={out}"
@@ -225,20 +201,20 @@ class Price:
     own: float
 
     @classmethod
-    def of(cls, counts: list[Count], files: frozenset[str]) -> "Price":
-        """The price of the scheduler that is in these files."""
-        inside = [count for count in counts if count.function.file in files]
+    def of(cls, counts: list[Count], scheduler: Scheduler) -> "Price":
+        """The price of one scheduler."""
+        inside = [count for count in counts if scheduler(count.function)]
         return cls(
             sum(count.with_callees for count in inside), sum(count.instructions for count in inside)
         )
 
 
 def rows(
-    name: str, vcpus: int, files: frozenset[str], counts: list[Count], peer: Price | None = None
+    name: str, vcpus: int, scheduler: Scheduler, counts: list[Count], peer: Price | None = None
 ) -> Iterator[Row]:
     """What is said about one system."""
     title = f"xen, {name}, {vcpus} vcpus"
-    price = Price.of(counts, files)
+    price = Price.of(counts, scheduler)
     yield Row(title, price.with_callees, "instructions/s")
     yield Row(f"{title}: in its own files", price.own, "instructions/s")
     if peer is not None:
@@ -271,13 +247,13 @@ def main() -> int:
 def of_scheduler(policy: str, vcpus: int) -> list[Count]:
     """What the functions of one scheduler take in one system."""
     if policy == "stock":
-        files, xen, arguments = STOCK, current_hypervisor("arm64-stock"), "sched=rtds"
+        scheduler, xen, arguments = is_stock, current_hypervisor("arm64-stock"), "sched=rtds"
     else:
-        files, xen, arguments = OURS, current_hypervisor("arm64"), boot_line(policy, vcpus)
+        scheduler, xen, arguments = is_ours, current_hypervisor("arm64"), boot_line(policy, vcpus)
     return [
         entry
         for entry in count_functions(xen, arguments, vcpus, current_executive(), prepare())
-        if entry.function.file in files and entry.instructions > 0
+        if scheduler(entry.function) and entry.instructions > 0
     ]
 
 

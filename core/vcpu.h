@@ -31,7 +31,7 @@ HP_FN hp_u64 hp_deciding(const struct hp_core *core, hp_u64 period_ns) {
 HP_FN hp_u64 hp_shortest_period(struct hp_core *core, hp_u32 vcpu) {
     const struct hp_server *server = hp_server_of(core, vcpu);
 
-    if (!server->present || hp_is_effort(server))
+    if (!hp_is_served(core, vcpu))
         return HP_NEVER;
     if (server->change_at_ns == HP_NEVER)
         return server->params.period_ns;

@@ -378,7 +378,8 @@ COLD void cf_check hyperperiod_dump_pool(const struct scheduler *ops)
                      slot->server.params.budget_ns, slot->server.params.period_ns,
                      slot->server.params.priority, slot->server.params.flags);
         spin_unlock_irqrestore(&pool->slots_lock, flags);
-        printk("%s", slot ? line : "");
+        if ( slot )
+            printk("%s", line);
     }
 }
 

@@ -80,7 +80,7 @@ def test_more_of_the_same_takes_more(tmp_path: Path) -> None:
 
 
 def test_the_schedulers_functions_lie_apart() -> None:
-    found = list(functions(image("arm64").with_name("xen-syms")))
+    found = [one for one in functions(image("arm64").with_name("xen-syms")) if one.is_ours]
     assert {f"hyperperiod_{name}" for name in HANDLERS} <= {one.name for one in found}
     for one, following in pairwise(found):
         assert one.start < one.end <= following.start

@@ -9,7 +9,7 @@ decision after the epoch to the horizon. Under icount an instruction takes a nan
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,16 +23,25 @@ from hyperperiod.model import FailedError
 HANDLERS: Final = ("schedule", "wake", "sleep", "context_saved")
 """What the hypervisor calls while a system runs, as struct scheduler names it."""
 FILES: Final = frozenset({"scheduler.c", "units.c", "lifetime.c", "toolstack.c", "options.c"})
+"""The scheduler's source files."""
+GLOBAL_NAMES: Final = "hyperperiod_"
+"""How the names of functions begin that these files share: their symbols name no file."""
 BEGIN, END = "start_phase", "reach_horizon"
 """Functions in which the core's time begins, and in which the run ends."""
 
 
 class Function(NamedTuple):
-    """A function of the scheduler, and where it is in the hypervisor."""
+    """A function of the hypervisor: where it is, and the file it is from ("" if unknown)."""
 
     name: str
     start: int
     end: int
+    file: str
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is in the scheduler's own source files."""
+        return self.file in FILES or (not self.file and self.name.startswith(GLOBAL_NAMES))
 
 
 class Counter:
@@ -42,7 +51,7 @@ class Counter:
         """Raises MissingError if hypervisor, plugin or readelf is not there."""
         self._out = folder / "handlers"
         hypervisor = current_hypervisor()
-        own = list(functions(hypervisor.with_name("xen-syms")))
+        own = [one for one in functions(hypervisor.with_name("xen-syms")) if one.is_ours]
         at = {function.name: function.start for function in own}
         ranges = folder / "own"
         ranges.write_text("".join(f"{one.start:x} {one.end:x}\n" for one in own))
@@ -69,22 +78,22 @@ class Counter:
         return {name: CallTime(*pair) for name, pair in zip(HANDLERS, pairs, strict=True)}
 
 
-def functions(symbols: Path) -> Iterator[Function]:
-    """The functions of the scheduler's own source files, in the order of their places."""
+def functions(symbols: Path) -> list[Function]:
+    """The functions of a hypervisor, in the order of their places."""
     listing = subprocess.run(
         [tool(READELF), "-sW", symbols], check=True, capture_output=True, text=True
     ).stdout
-    file, found = "", set()
+    file = ""
+    found: dict[int, Function] = {}
     for line in listing.splitlines():
         fields = line.split()
         if len(fields) != 8 or not fields[0].endswith(":"):
             continue
         _, value, size, kind, binding, _, _, name = fields
-        # Symbols that all files know name no file.
-        own = file in FILES if binding == "LOCAL" else name.startswith("hyperperiod_")
         if kind == "FILE":
             file = name
-        elif kind == "FUNC" and own and int(size, 0) > 0:
+        elif kind == "FUNC" and int(size, 0) > 0:
             start = int(value, 16)
-            found.add(Function(name, start, start + int(size, 0)))
-    yield from sorted(found, key=lambda function: function.start)
+            of_file = file if binding == "LOCAL" else ""
+            found[start] = Function(name, start, start + int(size, 0), of_file)
+    return [found[start] for start in sorted(found)]
