@@ -63,7 +63,7 @@ class Machine:
             time = ["-accel", "tcg", "-icount", "shift=2,sleep=off", "-rtc", clock, "-seed", "1"]
         return [
             SYSTEM, *time, "-M", "q35", "-cpu", "max,-smap", "-smp", str(self.pcpus),
-            "-m", "1024", "-display", "none", "-nodefaults", "-no-reboot", "-monitor", "none",
+            "-m", "1536", "-display", "none", "-nodefaults", "-no-reboot", "-monitor", "none",
             "-serial", f"file:{folder / 'console.log'}",
             "-debugcon", f"file:{folder / 'out.tar.gz'}",
             "-kernel", str(self.xen), "-append", xen_line,
