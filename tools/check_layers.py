@@ -43,8 +43,8 @@ PARTS = (
 )
 
 # What does not know each other in either direction, whatever the order: a host runs what it is
-# given, and the analysis judges without running. They meet in `runs`.
-STRANGERS = (frozenset({"analysis", "hosts"}),)
+# given, and the analysis judges without running. They meet in `runs`. No host needs another one.
+STRANGERS = (("analysis", "hosts"), ("hosts.linux", "hosts.xen"))
 
 # Modules beside the parts that lead to all of them: the package as users know it, and its command.
 STARTS = ("__init__", "__main__", "front")
@@ -182,7 +182,8 @@ def name_in_text(name: ast.expr, module: str) -> str:
 def wrong_imports() -> Iterator[str]:
     """Imports inside the package that point outside it or upward."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        here = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        part = here.partition(".")[0]
         for name in imports(path):
             top, _, rest = name.partition(".")
             target = rest.partition(".")[0]
@@ -200,10 +201,19 @@ def wrong_imports() -> Iterator[str]:
                 yield f"{path}: imports {name}, which leads to every part"
             if target in NATIVE_OWNER and NATIVE_OWNER[target] != part:
                 yield f"{path}: imports {name}, which only {NATIVE_OWNER[target]} knows"
-            if {part, target} in STRANGERS:
-                yield f"{path}: imports {name}; {part} and {target} do not know each other"
+            if pair := strangers(here, rest):
+                yield f"{path}: imports {name}; {pair[0]} and {pair[1]} do not know each other"
             elif target in PARTS and PARTS.index(target) > PARTS.index(part):
                 yield f"{path}: {part} imports {name}; the order is {' < '.join(PARTS)}"
+
+
+def strangers(here: str, there: str) -> tuple[str, str] | None:
+    """The two parts that these modules are in, if they do not know each other."""
+    for one, other in STRANGERS:
+        for left, right in ((one, other), (other, one)):
+            if f"{here}.".startswith(f"{left}.") and f"{there}.".startswith(f"{right}."):
+                return left, right
+    return None
 
 
 def is_module(name: str) -> bool:

@@ -17,8 +17,10 @@ from typing import NamedTuple
 import pytest
 from tests.support.xen_images import guest, image
 
+from hyperperiod.hosts.guests import guest_words
+from hyperperiod.hosts.qemu import COUNTER_HZ
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, RingHeader, read_header, read_ring
-from hyperperiod.hosts.xen.command_line import COUNTER_HZ, guest_words, split_words
+from hyperperiod.hosts.xen.command_line import split_words
 from hyperperiod.hosts.xen.machine import Guest, RunningXen, XenMachine, boot
 from hyperperiod.model import System
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from hyperperiod.hosts.channels import CHANNEL_LIMIT, channels_of, hop_places
+from hyperperiod.hosts.guests import guest_words
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.hosts.xen import command_line
-from hyperperiod.hosts.xen.channels import CHANNEL_LIMIT, channels_of, hop_places
 from hyperperiod.hosts.xen.devicetree import chosen
 from hyperperiod.hosts.xen.machine import Guest, XenMachine, domain_nodes, lay_out
 from hyperperiod.hosts.xen.plan import guest_memory_bytes, hypervisor_ring_bytes
@@ -81,7 +82,7 @@ def test_guests_are_told_of_their_flows_and_wires() -> None:
     found = system([flow("own", "cc"), flow("there", "ab", queue=3, source=source)])
 
     def told(number: int) -> list[str]:
-        words = command_line.guest_words(
+        words = guest_words(
             found, number, epoch_ns=0, horizon_ns=10**9, seed=7, memory_bytes=8 << 20
         )
         return words[words.index("rate=1000") + 1 :]

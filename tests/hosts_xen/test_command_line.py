@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hyperperiod.analysis import Analysis
+from hyperperiod.hosts.guests import guest_words, task_ranks
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
 from hyperperiod.model import (
@@ -160,7 +161,7 @@ def test_every_example_has_a_command_line(path: Path) -> None:
 
 
 def test_a_guest_is_told_its_tasks() -> None:
-    words = command_line.guest_words(
+    words = guest_words(
         system(), 0, epoch_ns=150_000_000, horizon_ns=10**9, seed=7, memory_bytes=8 << 20
     )
     assert words == [
@@ -192,9 +193,7 @@ def test_a_global_guest_is_told_an_order_and_no_vcpu(scheduler: str, told: str) 
     )
     one = System(name="s", policy=parse_policy("ptps"), domains=(moving,))
     command_line.refuse(one)
-    words = command_line.guest_words(
-        one, 0, epoch_ns=0, horizon_ns=10**9, seed=7, memory_bytes=8 << 20
-    )
+    words = guest_words(one, 0, epoch_ns=0, horizon_ns=10**9, seed=7, memory_bytes=8 << 20)
     assert f"scheduler={told}" in words
     assert words[-1] == "task=p:10000000:1000000:1000000:10000000:0:0:0:-"
     part = moving.replace(interface=Interface(period_ns=10**7, budget_ns=10**7 - 1))
@@ -206,7 +205,7 @@ def test_an_overrun_is_told_after_the_tasks() -> None:
     one = system()
     name = f"{one.domains[0].name}.{one.domains[0].tasks[0].name}"
     overrun = Overrun(task=name, factor=1.5, from_ns="1ms", every=4)
-    words = command_line.guest_words(
+    words = guest_words(
         one.replace(overruns=(overrun,)),
         0,
         epoch_ns=0,
@@ -218,9 +217,7 @@ def test_an_overrun_is_told_after_the_tasks() -> None:
 
 
 def test_a_hog_is_a_busy_task_without_end() -> None:
-    words = command_line.guest_words(
-        system(), 2, epoch_ns=0, horizon_ns=10**9, seed=7, memory_bytes=8 << 20
-    )
+    words = guest_words(system(), 2, epoch_ns=0, horizon_ns=10**9, seed=7, memory_bytes=8 << 20)
     assert words[-1] == "task=b:0:0:0:0:0:0:0:0"
 
 
@@ -242,7 +239,7 @@ def test_ranks_are_the_order_of_the_scheduler(scheduler: str, ranks: list[int]) 
         "task": tasks,
     }
     found = System.of({"name": "s", "policy": "ptps", "domain": [domain]})
-    assert command_line.task_ranks(found.domains[0]) == ranks
+    assert task_ranks(found.domains[0]) == ranks
 
 
 def test_what_has_no_room_comes_as_a_text() -> None:

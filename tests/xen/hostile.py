@@ -15,8 +15,9 @@ from pathlib import Path
 
 from tests.support.on_xen import need_xen
 
+from hyperperiod.hosts.guests import guest_words
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_header
-from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
+from hyperperiod.hosts.xen.command_line import xen_arguments
 from hyperperiod.hosts.xen.images import executive
 from hyperperiod.hosts.xen.machine import MIB, Guest, RunningXen, XenMachine, boot
 from hyperperiod.model import Domain, FailedError, Interface, System, Task, parse_policy

@@ -426,7 +426,7 @@ def test_xen_spreads_servers_over_pcpus(tmp_path: Path) -> None:
 
 def test_what_a_guest_does_not_understand_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "hyperperiod.hosts.xen.command_line.guest_words",
+        "hyperperiod.hosts.xen.plan.guest_words",
         lambda *_args, **_more: ["memory=nonsense"],
     )
     with pytest.raises(FailedError, match="does not run this system") as error:

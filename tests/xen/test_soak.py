@@ -16,6 +16,7 @@ import pytest
 from tests.support.on_xen import need_xen
 from tests.xen.hostile import GUEST_BYTES, HOSTILE
 
+from hyperperiod.hosts.guests import guest_words
 from hyperperiod.hosts.rings import (
     GUEST_RING_OFFSET,
     RingHeader,
@@ -23,7 +24,7 @@ from hyperperiod.hosts.rings import (
     last_time,
     read_header,
 )
-from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
+from hyperperiod.hosts.xen.command_line import xen_arguments
 from hyperperiod.hosts.xen.images import executive
 from hyperperiod.hosts.xen.machine import Guest, RunningXen, XenMachine, boot
 from hyperperiod.model import Change, Domain, Interface, Scope, Swap, System, Task, parse_policy

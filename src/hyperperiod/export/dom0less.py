@@ -18,9 +18,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hyperperiod.analysis import Analysis
+from hyperperiod.hosts.channels import channels_of
+from hyperperiod.hosts.guests import guest_words
+from hyperperiod.hosts.qemu import COUNTER_HZ
 from hyperperiod.hosts.refuse import refuse
 from hyperperiod.hosts.xen import command_line
-from hyperperiod.hosts.xen.channels import channels_of
 from hyperperiod.hosts.xen.devicetree import chosen
 from hyperperiod.hosts.xen.images import hypervisor
 from hyperperiod.hosts.xen.machine import (
@@ -59,7 +61,7 @@ class Board:
     """
 
     epoch_ns: int | None = None
-    counter_hz: int = command_line.COUNTER_HZ
+    counter_hz: int = COUNTER_HZ
     base: int = MODULES_BASE
     console: str = "console=dtuart dtuart=/pl011@9000000"
 
@@ -139,7 +141,7 @@ def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> XenMac
     guests = []
     for number in range(len(system.domains)):
         memory_bytes = guest_memory_bytes(system, number, horizon_ns)
-        words = command_line.guest_words(
+        words = guest_words(
             system,
             number,
             epoch_ns=board.epoch_ns,

@@ -21,6 +21,10 @@ from hyperperiod.hosts.qmp import Monitor, MonitorError
 from hyperperiod.hosts.watched import SilentError, Watched, tied_to_us
 
 START_TIMEOUT_S = 30.0
+COUNTER_HZ = 62_500_000
+"""How fast the system counter of an arm64 machine runs: a tick is 16 ns."""
+ICOUNT_RATE = 1000
+"""Instructions per 1000 ns on a machine that counts them."""
 
 
 class Emulator(Watched):

@@ -21,12 +21,12 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
+from hyperperiod.hosts.guests import guest_ring_bytes, guest_words
 from hyperperiod.hosts.linux import commands, live
 from hyperperiod.hosts.linux.outside import COUNTING, Outsider, name_of
+from hyperperiod.hosts.qemu import ICOUNT_RATE
 from hyperperiod.hosts.recorded_run import LATE
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
-from hyperperiod.hosts.xen.command_line import ICOUNT_RATE, guest_words
-from hyperperiod.hosts.xen.plan import guest_ring_bytes
 from hyperperiod.model import Scope, System, vcpus_of
 from hyperperiod.model.units import NS_PER_UNIT
 

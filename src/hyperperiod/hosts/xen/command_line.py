@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a system says to Xen and to its guests: command lines.
+"""What a system says to Xen: its command line.
 
 Xen is given `sched=hyperperiod` and options `hyperperiod=ITEM,ITEM,...`: the policy, and a server
 for the vcpus of every domain (`d1`, `d2`, ... in file order). When the run begins and ends and what
 is to change on the way are items of `hyperperiod-test`. Xen keeps 127 characters of an option, so
 there are several; of options there may be any number.
 
-A guest is given words: who it is, when the run begins and ends, and its tasks. What does not fit
-into the device tree goes into a text module of its own.
+Of the words of a guest (guests.py), what does not fit into the device tree goes into a text module
+of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from hyperperiod.hosts.channels import CHANNEL_LIMIT, channels_of, hop_places
 from hyperperiod.hosts.priorities import Priorities
-from hyperperiod.hosts.xen.channels import CHANNEL_LIMIT, channels_of, hop_places
 from hyperperiod.hosts.xen.decisions import require_time
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
 from hyperperiod.model import (
@@ -28,13 +28,9 @@ from hyperperiod.model import (
     Scheduler,
     Scope,
     Slack,
-    Source,
     System,
-    Task,
-    TaskKind,
     Vcpu,
     changed_vcpus,
-    overrun_of,
     vcpus_of,
 )
 from hyperperiod.model.units import NS_PER_UNIT
@@ -46,10 +42,6 @@ SCRIPT_OPTION = "hyperperiod-test="
 OPTION_LIMIT = 120
 """How many characters an option has at most; Xen would take 127."""
 
-COUNTER_HZ = 62_500_000
-"""How fast the system counter of QEMU's machine runs: a tick is 16 ns."""
-ICOUNT_RATE = 1000
-"""Instructions per 1000 ns on a machine that counts them."""
 
 VCPU_LIMIT = 64
 PCPU_LIMIT = 8
@@ -68,8 +60,6 @@ LINUX_RANKS = 98
 """Priorities of SCHED_FIFO, less the highest, which the guest needs for itself."""
 LINUX_DEADLINES_NS = (100_000, 4_194_304_000)
 """What SCHED_DEADLINE takes for a period, as Linux is set when it starts."""
-HOP = "h"
-"""To a guest, the kind of a task that is a hop."""
 
 TREE_BYTES = 2_774
 VCPU_TREE_BYTES = 96
@@ -79,9 +69,6 @@ what each further vcpu and each channel take."""
 
 NO_SPARE = "spare=1s:0s"
 """The spare of a system that has none, under a policy with a spare: any period will do."""
-
-NEVER = 2**64
-"""The sorting key of a task that comes after all others."""
 
 
 def refuse(system: System) -> None:
@@ -246,49 +233,6 @@ def options(option: str, listed: Iterable[str]) -> list[str]:
     return lines
 
 
-def guest_words(
-    system: System,
-    number: int,
-    *,
-    epoch_ns: int,
-    horizon_ns: int,
-    seed: int,
-    memory_bytes: int,
-    rate: int = ICOUNT_RATE,
-    counter_hz: int = COUNTER_HZ,
-) -> list[str]:
-    """What the guest of domain `number` (from 0, in file order) is told."""
-    domain = system.domains[number]
-    ranks = task_ranks(domain)
-    hops = {task for flow in hop_places(system) for where, task in flow if where == number}
-    return [
-        "workload=tasks",
-        f"domain={number}",
-        f"vcpus={domain.vcpus}",
-        f"scheduler={domain.scheduler.local}",
-        f"epoch={epoch_ns * counter_hz // NS_PER_UNIT['s']}",
-        f"horizon={horizon_ns}",
-        f"seed={seed}",
-        f"memory={memory_bytes}",
-        f"rate={rate}",
-        *(
-            _task(task, rank, is_hop=index in hops)
-            for index, (task, rank) in enumerate(zip(domain.tasks, ranks, strict=True))
-        ),
-        *_overruns(system, domain),
-        *_flows(system, number),
-    ]
-
-
-def _overruns(system: System, domain: Domain) -> Iterator[str]:
-    """The overruns of a domain's tasks, by the places of these among its tasks."""
-    for index, task in enumerate(domain.tasks):
-        one = overrun_of(system.overruns, domain.name, task.name)
-        if one is not None:
-            to_ns = "-" if one.to_ns is None else one.to_ns
-            yield f"overrun={index}:{one.thousandths}:{one.from_ns}:{to_ns}:{one.every}"
-
-
 def arguments_limit(system: System, number: int) -> int:
     """Characters of arguments that have room in the device tree of a domain (from 0)."""
     ends = sum(channel.other(number) is not None for channel in channels_of(system))
@@ -307,14 +251,6 @@ def split_words(words: Sequence[str], limit: int = ARGUMENTS_LIMIT) -> tuple[str
         if used > limit:
             return " ".join(words[:index]), (" ".join(words[index:]) + "\n").encode()
     return " ".join(words), None
-
-
-def task_ranks(domain: Domain) -> list[int]:
-    """The place of each task under fixed priority, 0 first; otherwise the file's order."""
-    local = domain.scheduler.local
-    keys = [(_static_key(local, task), index) for index, task in enumerate(domain.tasks)]
-    places = {key: rank for rank, key in enumerate(sorted(keys))}
-    return [places[key] for key in keys]
 
 
 def exact_time(time_ns: int) -> str:
@@ -373,50 +309,3 @@ def _changes(system: System, change: Change, priorities: Priorities) -> Iterator
             yield f"move={at}:{who}:cpu{change.pcpu}"
         if whole:
             return
-
-
-def _flows(system: System, number: int) -> Iterator[str]:
-    """The flows in which a domain has a part, and its channels."""
-    for index, (flow, hops) in enumerate(zip(system.flows, hop_places(system), strict=True)):
-        if all(where != number for where, _ in hops):
-            continue
-        places = ",".join(f"{where}.{task}" for where, task in hops)
-        numbers = map(str, (*_source(flow.source), flow.queue))
-        yield ":".join([f"flow={index}", flow.source.kind.value[0], *numbers, places])
-    for channel in channels_of(system):
-        other = channel.other(number)
-        if other is not None:
-            yield f"wire={other}:{channel.port}:{channel.offset}:{channel.room}"
-
-
-def _source(source: Source) -> tuple[int, int, int, int]:
-    if source.clients is not None:
-        min_ns, max_ns = source.think_range_ns
-        return min_ns, source.offset_ns, max_ns, source.clients
-    return source.period_ns or 0, source.offset_ns, source.jitter_ns, source.burst
-
-
-def _task(task: Task, rank: int, *, is_hop: bool) -> str:
-    numbers = (
-        task.period_ns or 0,
-        task.wcet_ns or 0,
-        task.bcet_ns or 0,
-        task.deadline_ns or 0,
-        task.offset_ns,
-        task.jitter_ns,
-        rank,
-    )
-    vcpu = "-" if task.vcpu is None else str(task.vcpu)
-    kind = HOP if is_hop else task.kind.value[0]
-    return ":".join([f"task={kind}", *map(str, numbers), vcpu])
-
-
-def _static_key(scheduler: Scheduler, task: Task) -> int:
-    """The key that an executive ranks a task by, lowest first; a busy task without one is last."""
-    if scheduler is Scheduler.RM:
-        return NEVER if task.kind is TaskKind.BUSY else task.period_ns or NEVER
-    if scheduler is Scheduler.DM:
-        return task.deadline_ns or NEVER
-    if scheduler is Scheduler.FP:
-        return NEVER if task.priority is None else task.priority
-    return 0

@@ -27,9 +27,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hyperperiod.hosts.channels import Channel
 from hyperperiod.hosts.qemu import Emulator, console_arguments, console_log, quoted, started
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, announced, read_ring
-from hyperperiod.hosts.xen.channels import Channel
 from hyperperiod.hosts.xen.devicetree import (
     ChannelEnd,
     DomainNode,

@@ -31,8 +31,9 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from hyperperiod.hosts.costs import HostCosts
+from hyperperiod.hosts.guests import guest_words
 from hyperperiod.hosts.xen.build.source import VERSION
-from hyperperiod.hosts.xen.command_line import guest_words, xen_arguments
+from hyperperiod.hosts.xen.command_line import xen_arguments
 from hyperperiod.hosts.xen.images import (
     QEMU,
     can_keep_in_step,

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hyperperiod.hosts import rings
+from hyperperiod.hosts.channels import channels_of
 from hyperperiod.hosts.cpio import archive
+from hyperperiod.hosts.guests import guest_ring_bytes, guest_words, jobs_of
+from hyperperiod.hosts.qemu import ICOUNT_RATE
 from hyperperiod.hosts.recorded_run import RunOptions, RunRequest
 from hyperperiod.hosts.xen import command_line
-from hyperperiod.hosts.xen.channels import channels_of, hop_places
 from hyperperiod.hosts.xen.images import (
     LINUX_RAM_BYTES,
     can_keep_in_step,
@@ -26,14 +28,9 @@ from hyperperiod.hosts.xen.images import (
 from hyperperiod.hosts.xen.machine import MIB, Guest, XenMachine
 from hyperperiod.model import (
     Domain,
-    Flow,
     GuestKind,
     Slack,
     System,
-    Task,
-    TaskKind,
-    hops_of,
-    tasks_of,
     vcpus_of,
 )
 from hyperperiod.trace.format import RECORD
@@ -76,14 +73,14 @@ def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> Xe
     guests = []
     for number in range(len(system.domains)):
         memory_bytes = guest_memory_bytes(system, number, horizon_ns)
-        words = command_line.guest_words(
+        words = guest_words(
             system,
             number,
             epoch_ns=start_ns,
             horizon_ns=horizon_ns,
             seed=request.seed,
             memory_bytes=memory_bytes,
-            rate=command_line.ICOUNT_RATE if icount else 0,
+            rate=ICOUNT_RATE if icount else 0,
         )
         guests.append(guest_of(system, number, words, memory_bytes))
     return XenMachine(
@@ -139,18 +136,6 @@ def guest_memory_bytes(system: System, number: int, horizon_ns: int) -> int:
     return below + _round_up(ring_bytes, 4 * MIB)
 
 
-def guest_ring_bytes(system: System, number: int, horizon_ns: int) -> int:
-    """What a ring takes with six records for each job of a domain, and some.
-
-    An item has one record more, and one if it is dropped.
-    """
-    records = 6 * sum(_jobs(system, number, horizon_ns))
-    for flow, hops in zip(system.flows, hop_places(system), strict=True):
-        here = sum(where == number for where, _ in hops)
-        records += (here + (hops[0][0] == number)) * _items(system, flow, horizon_ns)
-    return rings.HEADER.itemsize + RECORD.itemsize * (records + 1024)
-
-
 def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
     """Room for all calls of a run, with as much again to spare (Xen may use half of it).
 
@@ -161,7 +146,7 @@ def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
     calls = 4096.0
     policies = [system.policy, *(swap.policy for swap in system.swaps)]
     for number in range(len(system.domains)):
-        calls += 6 * sum(_jobs(system, number, horizon_ns))
+        calls += 6 * sum(jobs_of(system, number, horizon_ns))
     for vcpu in vcpus_of(system):
         if vcpu.interface is not None:
             per_period = 20 if any(policy.budget == "sporadic" for policy in policies) else 6
@@ -175,40 +160,6 @@ def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
     if system.quantum_ns is not None:
         calls += 2 * system.pcpus * horizon_ns / system.quantum_ns
     return min(_round_up(4 * int(calls) * RECORD.itemsize, MIB), LARGEST_RING_BYTES)
-
-
-def _jobs(system: System, number: int, horizon_ns: int) -> list[int]:
-    """For each task of a domain: so many jobs, and no more, have records to be kept."""
-    jobs = [_own_jobs(task, horizon_ns) for task in system.domains[number].tasks]
-    visits = [0] * len(jobs)
-    for flow, hops in zip(system.flows, hop_places(system), strict=True):
-        for where, task in hops:
-            if where == number:
-                visits[task] += _items(system, flow, horizon_ns)
-    return [visit or own for visit, own in zip(visits, jobs, strict=True)]
-
-
-def _items(system: System, flow: Flow, horizon_ns: int) -> int:
-    """How many items come from a flow's source up to the horizon at most.
-
-    Each client sends the next one when it has thought and that before has been worked on.
-    """
-    source = flow.source
-    if source.period_ns is not None:
-        return source.burst * (2 + horizon_ns // source.period_ns)
-    tasks = tasks_of(system)
-    work_ns = sum(tasks[hop].task.bcet_ns or 0 for hop in hops_of(system)[system.flows.index(flow)])
-    alone_ns = source.think_range_ns[0] + work_ns
-    clients = source.clients or 0
-    return clients + min(
-        clients * (1 + horizon_ns // alone_ns), system.pcpus * horizon_ns // work_ns
-    )
-
-
-def _own_jobs(task: Task, horizon_ns: int) -> int:
-    """Returns how many jobs a task that is no hop can have up to the horizon."""
-    apart_ns = task.bcet_ns if task.kind is TaskKind.BUSY else task.period_ns
-    return 1 if apart_ns is None else 2 + horizon_ns // apart_ns
 
 
 def _round_up(value: int, unit: int) -> int:

@@ -20,6 +20,7 @@ from functools import partial
 from typing import Final
 
 from hyperperiod.hosts import rings
+from hyperperiod.hosts.channels import channels_of
 from hyperperiod.hosts.costs import TICK_PERIOD_NS, longest_ns
 from hyperperiod.hosts.merge import lateness_ns
 from hyperperiod.hosts.qemu import console_log
@@ -38,7 +39,6 @@ from hyperperiod.hosts.replay import replay
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.changes import changes_made
-from hyperperiod.hosts.xen.channels import channels_of
 from hyperperiod.hosts.xen.machine import HORIZON_REACHED, RunningXen, XenMachine, boot
 from hyperperiod.hosts.xen.plan import MS, XenOptions, plan
 from hyperperiod.measured import LINUX, XEN

@@ -20,8 +20,10 @@ from typing import Final
 import numpy as np
 
 from hyperperiod.analysis import resolve
+from hyperperiod.hosts.guests import guest_words
+from hyperperiod.hosts.qemu import COUNTER_HZ
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_ring
-from hyperperiod.hosts.xen.command_line import COUNTER_HZ, guest_words, xen_arguments
+from hyperperiod.hosts.xen.command_line import xen_arguments
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import HORIZON_REACHED, MIB, Guest, XenMachine, boot
 from hyperperiod.hosts.xen.run import COMPLAINTS

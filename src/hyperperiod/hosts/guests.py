@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a guest is told, and the room that it needs for what it has to say.
+
+A guest is given words: who it is, when the run begins and ends, and its tasks. On Xen it is an
+executive or a Linux of its own; on Linux it is the process that does the tasks of a domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hyperperiod.hosts.channels import channels_of, hop_places
+from hyperperiod.hosts.qemu import COUNTER_HZ, ICOUNT_RATE
+from hyperperiod.hosts.rings import HEADER
+from hyperperiod.model import (
+    Domain,
+    Flow,
+    Scheduler,
+    Source,
+    System,
+    Task,
+    TaskKind,
+    hops_of,
+    overrun_of,
+    tasks_of,
+)
+from hyperperiod.model.units import NS_PER_UNIT
+from hyperperiod.trace.format import RECORD
+
+HOP = "h"
+"""The kind of a task that is a hop."""
+NEVER = 2**64
+"""The sorting key of a task that comes after all others."""
+
+
+def guest_words(
+    system: System,
+    number: int,
+    *,
+    epoch_ns: int,
+    horizon_ns: int,
+    seed: int,
+    memory_bytes: int,
+    rate: int = ICOUNT_RATE,
+    counter_hz: int = COUNTER_HZ,
+) -> list[str]:
+    """What the guest of domain `number` (from 0, in file order) is told."""
+    domain = system.domains[number]
+    ranks = task_ranks(domain)
+    hops = {task for flow in hop_places(system) for where, task in flow if where == number}
+    return [
+        "workload=tasks",
+        f"domain={number}",
+        f"vcpus={domain.vcpus}",
+        f"scheduler={domain.scheduler.local}",
+        f"epoch={epoch_ns * counter_hz // NS_PER_UNIT['s']}",
+        f"horizon={horizon_ns}",
+        f"seed={seed}",
+        f"memory={memory_bytes}",
+        f"rate={rate}",
+        *(
+            _task(task, rank, is_hop=index in hops)
+            for index, (task, rank) in enumerate(zip(domain.tasks, ranks, strict=True))
+        ),
+        *_overruns(system, domain),
+        *_flows(system, number),
+    ]
+
+
+def task_ranks(domain: Domain) -> list[int]:
+    """The place of each task under fixed priority, 0 first; otherwise the file's order."""
+    local = domain.scheduler.local
+    keys = [(_static_key(local, task), index) for index, task in enumerate(domain.tasks)]
+    places = {key: rank for rank, key in enumerate(sorted(keys))}
+    return [places[key] for key in keys]
+
+
+def _task(task: Task, rank: int, *, is_hop: bool) -> str:
+    numbers = (
+        task.period_ns or 0,
+        task.wcet_ns or 0,
+        task.bcet_ns or 0,
+        task.deadline_ns or 0,
+        task.offset_ns,
+        task.jitter_ns,
+        rank,
+    )
+    vcpu = "-" if task.vcpu is None else str(task.vcpu)
+    kind = HOP if is_hop else task.kind.value[0]
+    return ":".join([f"task={kind}", *map(str, numbers), vcpu])
+
+
+def _static_key(scheduler: Scheduler, task: Task) -> int:
+    """The key that an executive ranks a task by, lowest first; a busy task without one is last."""
+    if scheduler is Scheduler.RM:
+        return NEVER if task.kind is TaskKind.BUSY else task.period_ns or NEVER
+    if scheduler is Scheduler.DM:
+        return task.deadline_ns or NEVER
+    if scheduler is Scheduler.FP:
+        return NEVER if task.priority is None else task.priority
+    return 0
+
+
+def _overruns(system: System, domain: Domain) -> Iterator[str]:
+    """The overruns of a domain's tasks, by the places of these among its tasks."""
+    for index, task in enumerate(domain.tasks):
+        one = overrun_of(system.overruns, domain.name, task.name)
+        if one is not None:
+            to_ns = "-" if one.to_ns is None else one.to_ns
+            yield f"overrun={index}:{one.thousandths}:{one.from_ns}:{to_ns}:{one.every}"
+
+
+def _flows(system: System, number: int) -> Iterator[str]:
+    """The flows in which a domain has a part, and its channels."""
+    for index, (flow, hops) in enumerate(zip(system.flows, hop_places(system), strict=True)):
+        if all(where != number for where, _ in hops):
+            continue
+        places = ",".join(f"{where}.{task}" for where, task in hops)
+        numbers = map(str, (*_source(flow.source), flow.queue))
+        yield ":".join([f"flow={index}", flow.source.kind.value[0], *numbers, places])
+    for channel in channels_of(system):
+        other = channel.other(number)
+        if other is not None:
+            yield f"wire={other}:{channel.port}:{channel.offset}:{channel.room}"
+
+
+def _source(source: Source) -> tuple[int, int, int, int]:
+    if source.clients is not None:
+        min_ns, max_ns = source.think_range_ns
+        return min_ns, source.offset_ns, max_ns, source.clients
+    return source.period_ns or 0, source.offset_ns, source.jitter_ns, source.burst
+
+
+def guest_ring_bytes(system: System, number: int, horizon_ns: int) -> int:
+    """What a ring takes with six records for each job of a domain, and some.
+
+    An item has one record more, and one if it is dropped.
+    """
+    records = 6 * sum(jobs_of(system, number, horizon_ns))
+    for flow, hops in zip(system.flows, hop_places(system), strict=True):
+        here = sum(where == number for where, _ in hops)
+        records += (here + (hops[0][0] == number)) * _items(system, flow, horizon_ns)
+    return HEADER.itemsize + RECORD.itemsize * (records + 1024)
+
+
+def jobs_of(system: System, number: int, horizon_ns: int) -> list[int]:
+    """For each task of a domain: so many jobs have records to be kept, at most."""
+    jobs = [_own_jobs(task, horizon_ns) for task in system.domains[number].tasks]
+    visits = [0] * len(jobs)
+    for flow, hops in zip(system.flows, hop_places(system), strict=True):
+        for where, task in hops:
+            if where == number:
+                visits[task] += _items(system, flow, horizon_ns)
+    return [visit or own for visit, own in zip(visits, jobs, strict=True)]
+
+
+def _items(system: System, flow: Flow, horizon_ns: int) -> int:
+    """How many items come from a flow's source up to the horizon at most.
+
+    Each client sends the next one when it has thought and that before has been worked on.
+    """
+    source = flow.source
+    if source.period_ns is not None:
+        return source.burst * (2 + horizon_ns // source.period_ns)
+    tasks = tasks_of(system)
+    work_ns = sum(tasks[hop].task.bcet_ns or 0 for hop in hops_of(system)[system.flows.index(flow)])
+    alone_ns = source.think_range_ns[0] + work_ns
+    clients = source.clients or 0
+    return clients + min(
+        clients * (1 + horizon_ns // alone_ns), system.pcpus * horizon_ns // work_ns
+    )
+
+
+def _own_jobs(task: Task, horizon_ns: int) -> int:
+    """Returns how many jobs a task that is no hop can have up to the horizon."""
+    apart_ns = task.bcet_ns if task.kind is TaskKind.BUSY else task.period_ns
+    return 1 if apart_ns is None else 2 + horizon_ns // apart_ns
