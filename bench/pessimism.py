@@ -51,7 +51,7 @@ from hyperperiod.model import (
     parse_policy,
 )
 from hyperperiod.report.frame import Scale
-from hyperperiod.report.lines import Curve, LineChart, line_svg
+from hyperperiod.report.lines import LineChart, LineSeries, line_svg
 from hyperperiod.runs import simulate
 
 NUMBERS = TOP / "bench" / "pessimism.json"
@@ -278,7 +278,7 @@ def picture(known: dict[str, list[dict[str, int]]]) -> str:
         ranked = sorted(ratios(rows, "servers"))
         points = [(1.0, 0.0)]
         points += [(one, (n + 1) / len(ranked)) for n, one in enumerate(ranked) if one <= most]
-        curves.append(Curve(policy, [*points, (most, points[-1][1])], steps=True))
+        curves.append(LineSeries(policy, [*points, (most, points[-1][1])], steps=True))
     return line_svg(
         LineChart(
             "Response bound over the worst case, the other servers known",

@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.progress import track
 
 from hyperperiod.report.frame import ACCEPTED, Scale
-from hyperperiod.report.lines import Curve, LineChart, line_svg
+from hyperperiod.report.lines import LineChart, LineSeries, line_svg
 
 TOP = Path(__file__).parents[2]
 NUMBERS = TOP / "bench" / "acceptance.json"
@@ -83,7 +83,7 @@ def _accepting(one: Family[Any], load: float, number: int) -> list[str]:
 def picture(one: Family[Any], fractions: dict[str, list[float]]) -> str:
     """The curves as SVG, the upper bound last."""
     curves = [
-        Curve(name, list(zip(one.loads, shares, strict=True)), dots=True)
+        LineSeries(name, list(zip(one.loads, shares, strict=True)), dots=True)
         for name, shares in fractions.items()
     ]
     chart = LineChart(

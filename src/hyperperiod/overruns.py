@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from hyperperiod.analysis import Analysis
-from hyperperiod.hosts.result import OverrunEntry, OverrunsResult, RunFlow, RunResult, RunTask
+from hyperperiod.hosts.result import OverrunEffect, OverrunsResult, RunFlow, RunResult, RunTask
 from hyperperiod.model import Domain, System, format_time
 from hyperperiod.model.errors import some_names
 
@@ -56,7 +56,7 @@ def overruns_result(
             reached = told[name].is_worse_than(then, then.max_ns)
             why = reasons.of(name) if reached else f"not by the overruns: {result.host} itself"
         entries.append(
-            OverrunEntry(
+            OverrunEffect(
                 name=name,
                 overruns=own,
                 hurt=hurt,
@@ -137,7 +137,7 @@ class _Reasons:
         return f"its server is promised nothing ({reasons[0]})" if reasons else ""
 
 
-def _summary(entries: Iterable[OverrunEntry]) -> str:
+def _summary(entries: Iterable[OverrunEffect]) -> str:
     """One sentence: who else was hurt and why, or that nobody was, and who came later only."""
     others = [one for one in entries if not one.overruns]
     hurt = [f"{one.name} ({_harm(one)}; {one.why})" for one in others if one.hurt]
@@ -149,7 +149,7 @@ def _summary(entries: Iterable[OverrunEntry]) -> str:
     return f"nobody else was hurt; later, but in time as before: {some_names(later)}"
 
 
-def _harm(one: OverrunEntry) -> str:
+def _harm(one: OverrunEffect) -> str:
     found = []
     if one.misses > one.misses_without:
         found.append(f"{one.misses - one.misses_without} more late")
@@ -159,7 +159,7 @@ def _harm(one: OverrunEntry) -> str:
     return ", ".join(found)
 
 
-def _later(entries: Iterable[OverrunEntry]) -> Iterator[str]:
+def _later(entries: Iterable[OverrunEffect]) -> Iterator[str]:
     for one in entries:
         if one.max_ns is not None and one.max_ns > (one.max_without_ns or 0):
             yield one.name

@@ -152,7 +152,7 @@ def test_containers_and_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "user.slice",
     ):
         (tmp_path / name).mkdir(parents=True)
-    here = members.Host(proc=tmp_path, cgroups=tmp_path)
+    here = members.KernelFiles(proc=tmp_path, cgroups=tmp_path)
     monkeypatch.setattr(members, "Host", lambda: here)
     assert words("linux", "attach", "web", "con") == ["container:"]
     assert words("linux", "attach", "web", "container:") == ["container:0a1b2c", "container:nginx"]

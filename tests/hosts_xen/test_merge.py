@@ -14,7 +14,7 @@ import pytest
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
-from hyperperiod.hosts.merge import Drawn, Jobs, jobs_of, merge
+from hyperperiod.hosts.merge import Draws, Jobs, jobs_of, merge
 from hyperperiod.hosts.replay import Replayed
 from hyperperiod.hosts.result import Counts, Responses, RunFlow, RunResult, RunTask, make_result
 from hyperperiod.hosts.rings import Ring, RingHeader
@@ -107,9 +107,9 @@ def test_torn_apart_and_merged_is_the_same(path: Path, tmp_path: Path) -> None:
     assert [one for one in found if one.status is Status.FAILS] == []
 
 
-def drawn_releases(system: System, end: int) -> Drawn:
+def drawn_releases(system: System, end: int) -> Draws:
     scenario = make_scenario(system, end, SEED)
-    return Drawn(
+    return Draws(
         [scenario.releases(placed.id, end) for placed in tasks_of(system)],
         (lambda flow, left: scenario.source_releases(flow, left, end)) if system.flows else None,
     )
@@ -213,7 +213,7 @@ def test_a_guest_s_own_work_names_no_task() -> None:
         {"time_ns": 4200, "kind": Kind.IDLE, **nobody, "vcpu": 0},
     )
     ring = Ring(RingHeader(64, 16, 4, 10**9, 0, 0, 2, 0), guest, 0)
-    merged = merge(system, [hypervisor], jobs_of(system, [ring], Drawn([[1]]), 9000), 9000)
+    merged = merge(system, [hypervisor], jobs_of(system, [ring], Draws([[1]]), 9000), 9000)
     told = [(int(row["time_ns"]), Kind(int(row["kind"])).name, int(row["task"])) for row in merged]
     assert told == [
         (1, "RELEASE", 0),

@@ -9,7 +9,7 @@ from typing import Any
 from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis import Analysis
-from hyperperiod.hosts.result import OverrunEntry, OverrunsResult, RunResult
+from hyperperiod.hosts.result import OverrunEffect, OverrunsResult, RunResult
 from hyperperiod.model import System
 from hyperperiod.overruns import overruns_result
 from hyperperiod.report import write_report
@@ -28,7 +28,7 @@ def judged(of: System, horizon_ns: int = 400 * US) -> tuple[OverrunsResult, RunR
     return result.overruns, result
 
 
-def entry(found: OverrunsResult, name: str) -> OverrunEntry:
+def entry(found: OverrunsResult, name: str) -> OverrunEffect:
     return next(one for one in found.entries if one.name == name)
 
 

@@ -19,7 +19,7 @@ from hyperperiod.cli import main
 from hyperperiod.hosts.linux import live
 from hyperperiod.hosts.linux.client import Client
 from hyperperiod.hosts.linux.launch import launch
-from hyperperiod.hosts.linux.members import Host, requests
+from hyperperiod.hosts.linux.members import KernelFiles, requests
 from hyperperiod.model import InputError, MissingError, load_system, vcpus_of
 from hyperperiod.runs import complete
 
@@ -156,27 +156,29 @@ def test_a_command_is_in_its_server_before_it_begins(tmp_path: Path) -> None:
     daemon = Asked()
     listed = tmp_path / f"hyperperiod-{os.getpid()}" / "cgroup.procs"
     script = 'test "$(cat "$0")" = $$ && rm "$0" && exit $1'
-    code = launch("s", ["sh", "-c", script, str(listed), "7"], daemon, Host(cgroups=tmp_path))
+    code = launch(
+        "s", ["sh", "-c", script, str(listed), "7"], daemon, KernelFiles(cgroups=tmp_path)
+    )
     assert code == 7
     assert daemon.requests == [f"attach s cgroup=/{listed.parent.name}"]
     assert not listed.parent.exists()
-    assert launch("s", ["sh", "-c", "kill -9 $$"], daemon, Host(cgroups=tmp_path)) == 128 + 9
+    assert launch("s", ["sh", "-c", "kill -9 $$"], daemon, KernelFiles(cgroups=tmp_path)) == 128 + 9
 
 
 def test_a_command_that_cannot_be_in_its_server_does_not_begin(tmp_path: Path) -> None:
-    host = Host(cgroups=tmp_path)
+    host = KernelFiles(cgroups=tmp_path)
     with pytest.raises(InputError, match="'none'"):
         launch("none", ["touch", str(tmp_path / "begun")], Asked(), host)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(MissingError, match="no cgroup can be made"):
-        launch("s", ["true"], Asked(), Host(cgroups=tmp_path / "nowhere"))
+        launch("s", ["true"], Asked(), KernelFiles(cgroups=tmp_path / "nowhere"))
 
 
 # --- members ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
+def host(tmp_path: Path) -> KernelFiles:
     """A machine with two VMs of QEMU, a program with workers, and containers."""
     proc, cgroups = tmp_path / "proc", tmp_path / "cgroup"
     processes = {
@@ -201,7 +203,7 @@ def host(tmp_path: Path) -> Host:
         "a/nginx",
     ):
         (cgroups / name).mkdir(parents=True)
-    return Host(proc, cgroups)
+    return KernelFiles(proc, cgroups)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +225,7 @@ def host(tmp_path: Path) -> Host:
         ("container:db", ["attach s cgroup=/lxc.payload.db"]),
     ],
 )
-def test_members_are_found(host: Host, member: str, expected: list[str]) -> None:
+def test_members_are_found(host: KernelFiles, member: str, expected: list[str]) -> None:
     assert requests("s", member, ["s", "s.0"], host) == expected
 
 
@@ -240,7 +242,7 @@ def test_members_are_found(host: Host, member: str, expected: list[str]) -> None
         ("container:0123", "0 of '0123'"),
     ],
 )
-def test_members_that_are_not_there_are_refused(host: Host, member: str, found: str) -> None:
+def test_members_that_are_not_there_are_refused(host: KernelFiles, member: str, found: str) -> None:
     with pytest.raises(InputError) as refused:
         requests("s", member, ["s"], host)
     assert found in str(refused.value)

@@ -27,7 +27,7 @@ from hyperperiod.cli import main
 from hyperperiod.cli.top import bar, view
 from hyperperiod.cli.top_screen import ORDERS, TopScreen
 from hyperperiod.hosts.linux.exporter import exporter
-from hyperperiod.hosts.linux.rates import METRICS, PREFIX, Rate, metrics, rates
+from hyperperiod.hosts.linux.rates import METRICS, PREFIX, ServerRate, metrics, rates
 from hyperperiod.model import FailedError, InputError
 
 MS = 1_000_000
@@ -58,7 +58,7 @@ def test_rates_are_differences() -> None:
         overruns=3, remaining_ns=-2 * MS, runs_at=0,
     )  # fmt: skip
     (rate,) = rates(look(server()), look(after))
-    assert rate == Rate(
+    assert rate == ServerRate(
         name="control", share=0.33, used=0.75, remaining=-0.5, stolen=0.01, overruns=3,
         runnable=2, runs_at=0,
     )  # fmt: skip

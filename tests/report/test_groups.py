@@ -9,17 +9,19 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from hyperperiod.report.frame import Scale
-from hyperperiod.report.groups import Group, GroupChart, GroupDrawing, Mark, group_svg
+from hyperperiod.report.groups import GroupChart, GroupDrawing, Mark, MarkGroup, group_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def chart(*groups: Group, ruler: float | None = None, y_max: float | None = None) -> GroupChart:
+def chart(*groups: MarkGroup, ruler: float | None = None, y_max: float | None = None) -> GroupChart:
     return GroupChart("title", Scale("events"), ["one", "two"], groups, ruler=ruler, y_max=y_max)
 
 
 def test_a_bar_is_as_high_as_its_value() -> None:
-    found = chart(Group("a", [Mark(50.0), Mark(100.0, 90.0, 110.0)]), Group("b", [Mark(0.0)]))
+    found = chart(
+        MarkGroup("a", [Mark(50.0), Mark(100.0, 90.0, 110.0)]), MarkGroup("b", [Mark(0.0)])
+    )
     drawing = GroupDrawing(found)
     root = ET.fromstring(group_svg(found))
     colors = {one.color for one in drawing.marks}
@@ -37,7 +39,7 @@ def test_a_bar_is_as_high_as_its_value() -> None:
 
 def test_a_box_has_its_quartiles_median_whiskers_and_ends() -> None:
     mark = Mark(3.0, 1.0, 6.0, (2.0, 4.0), (0.5, 9.0))
-    found = chart(Group("a", [mark]), ruler=1.0, y_max=10.0)
+    found = chart(MarkGroup("a", [mark]), ruler=1.0, y_max=10.0)
     drawing, text = GroupDrawing(found), group_svg(found)
     for value in (3.0, 1.0, 6.0, 2.0, 4.0):
         assert str(drawing.y(value)) in text
@@ -48,7 +50,7 @@ def test_a_box_has_its_quartiles_median_whiskers_and_ends() -> None:
 
 
 def test_marks_stand_in_their_groups_in_order() -> None:
-    groups = [Group(name, [Mark(1.0), Mark(None), Mark(2.0)]) for name in "abc"]
+    groups = [MarkGroup(name, [Mark(1.0), Mark(None), Mark(2.0)]) for name in "abc"]
     found = GroupChart("title", Scale("x"), ["one", "two", "three"], groups)
     drawing = GroupDrawing(found)
     places = [one.x for one in drawing.marks]
@@ -64,4 +66,4 @@ def test_marks_stand_in_their_groups_in_order() -> None:
 
 def test_without_values_there_is_a_picture() -> None:
     ET.fromstring(group_svg(chart()))
-    ET.fromstring(group_svg(chart(Group("a", [Mark(None), Mark(None)]))))
+    ET.fromstring(group_svg(chart(MarkGroup("a", [Mark(None), Mark(None)]))))

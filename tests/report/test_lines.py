@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperperiod.report.frame import ACCEPTED, Scale, time_scale
-from hyperperiod.report.lines import Band, Curve, Dot, Drawing, Gap, LineChart, Ruler, line_svg
+from hyperperiod.report.lines import Band, Dot, Drawing, Gap, LineChart, LineSeries, Ruler, line_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 PLAIN = Scale("load")
@@ -27,7 +27,7 @@ def texts(chart: LineChart) -> list[str]:
     return ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
 
 
-def chart_of(*curves: Curve, **more: object) -> LineChart:
+def chart_of(*curves: LineSeries, **more: object) -> LineChart:
     return LineChart("a title", PLAIN, ACCEPTED, curves, **more)  # type: ignore[arg-type]
 
 
@@ -36,7 +36,7 @@ def places(path: str) -> Iterator[float]:
 
 
 def test_every_curve_has_a_path_and_a_name() -> None:
-    curves = [Curve(f"test {number}", [(0, 1), (1, 0)]) for number in range(9)]
+    curves = [LineSeries(f"test {number}", [(0, 1), (1, 0)]) for number in range(9)]
     chart = chart_of(*curves)
     lines = elements(chart, "path", "curve")
     looks = {(line.get("stroke"), line.get("stroke-dasharray")) for line in lines}
@@ -50,7 +50,7 @@ def test_every_curve_has_a_path_and_a_name() -> None:
 
 
 def test_a_staircase_stays_level_and_then_jumps() -> None:
-    chart = chart_of(Curve("demand", [(0, 0.5), (2, 1), (4, 1)], steps=True))
+    chart = chart_of(LineSeries("demand", [(0, 0.5), (2, 1), (4, 1)], steps=True))
     drawing = Drawing(chart)
     (path,) = elements(chart, "path", "curve")
     assert path.get("d") == (
@@ -63,7 +63,7 @@ def test_ticks_are_round_in_the_unit_that_is_shown() -> None:
     ms = 1_000_000
     scale = time_scale("window", 50 * ms)
     assert scale == Scale("window", "ms", ms)
-    chart = LineChart("t", scale, ACCEPTED, [Curve("c", [(0, 0), (50 * ms, 1)])])
+    chart = LineChart("t", scale, ACCEPTED, [LineSeries("c", [(0, 0), (50 * ms, 1)])])
     assert [text for _, text in Drawing(chart).x_ticks] == ["0", "10", "20", "30", "40", "50"]
     assert [text for _, text in Drawing(chart).y_ticks] == ["0", "20", "40", "60", "80", "100"]
 
@@ -78,13 +78,13 @@ def test_the_unit_suits_the_largest_time(max_ns: int, unit: str) -> None:
 def test_ticks_of_very_long_times_fit_beside_the_axis() -> None:
     """Times up to 2^62 ns, in seconds."""
     scale = time_scale("t", 2**62)
-    chart = LineChart("t", scale, scale, [Curve("c", [(0.0, 0.0), (2.0**62, 2.0**62)])])
+    chart = LineChart("t", scale, scale, [LineSeries("c", [(0.0, 0.0), (2.0**62, 2.0**62)])])
     assert [text for _, text in Drawing(chart).y_ticks] == ["0", "1e9", "2e9", "3e9", "4e9"]
 
 
 def test_marks_stand_where_their_values_are() -> None:
     chart = chart_of(
-        Curve("c", [(0, 0), (10, 1)]),
+        LineSeries("c", [(0, 0), (10, 1)]),
         dots=[Dot(5, 0.5, "crossing", "good")],
         gaps=[Gap(8, 0.2, 0.8, "short by 0.6")],
         rulers=[Ruler(9, "deadline")],
@@ -105,7 +105,7 @@ def test_marks_stand_where_their_values_are() -> None:
 
 
 def test_whiskers_reach_as_far_as_the_intervals() -> None:
-    curve = Curve("measured", [(1.0, 4.0)], whiskers=[(1.0, 3.0, 6.0)])
+    curve = LineSeries("measured", [(1.0, 4.0)], whiskers=[(1.0, 3.0, 6.0)])
     chart = LineChart("intervals", PLAIN, Scale("response"), [curve], x_max=2.0, y_max=8.0)
     drawing = Drawing(chart)
     ((x, low, high, _),) = drawing.whiskers
@@ -114,7 +114,7 @@ def test_whiskers_reach_as_far_as_the_intervals() -> None:
 
 
 def test_the_plot_has_room_for_whiskers_from_its_axis_on() -> None:
-    curve = Curve("measured", [(1.0, 4.0)], whiskers=[(1.0, -3.0, 9.0)])
+    curve = LineSeries("measured", [(1.0, 4.0)], whiskers=[(1.0, -3.0, 9.0)])
     drawing = Drawing(LineChart("intervals", PLAIN, Scale("response"), [curve], x_max=2.0))
     ((_, low, high, _),) = drawing.whiskers
     assert (low, high) == (drawing.frame.bottom, drawing.y(9.0))
@@ -122,7 +122,7 @@ def test_the_plot_has_room_for_whiskers_from_its_axis_on() -> None:
 
 
 def test_places_have_names_beside_the_axis() -> None:
-    curves = [Curve("upper", [(0, 1), (10, 1.7)]), Curve("lower", [(0, 0), (10, 0.7)])]
+    curves = [LineSeries("upper", [(0, 1), (10, 1.7)]), LineSeries("lower", [(0, 0), (10, 0.7)])]
     chart = chart_of(*curves, y_names=[(1.35, "S0"), (0.35, "S1")])
     assert Drawing(chart).y_ticks == [
         (Drawing(chart).y(1.35), "S0"),
@@ -133,7 +133,7 @@ def test_places_have_names_beside_the_axis() -> None:
 
 def test_labels_do_not_cover_one_another() -> None:
     dots = [Dot(5, 0.5, f"at {number}") for number in range(6)]
-    labels = Drawing(chart_of(Curve("c", [(0, 0), (10, 1)]), dots=dots)).labels
+    labels = Drawing(chart_of(LineSeries("c", [(0, 0), (10, 1)]), dots=dots)).labels
     heights = sorted(label.y for label in labels)
     assert all(high - low >= 15 for low, high in itertools.pairwise(heights))
 
@@ -149,7 +149,7 @@ def test_any_curve_gives_a_picture_inside_its_frame(
     name: str, points: list[tuple[float, float]], steps: bool
 ) -> None:
     plain = "".join(sign for sign in name if sign.isprintable())
-    chart = LineChart(plain, PLAIN, PLAIN, [Curve(plain, sorted(points), steps)])
+    chart = LineChart(plain, PLAIN, PLAIN, [LineSeries(plain, sorted(points), steps)])
     drawing = Drawing(chart)
     (path,) = elements(chart, "path", "curve")
     assert all(-1 <= place <= drawing.frame.width for place in places(path.get("d") or ""))

@@ -32,7 +32,7 @@ from hyperperiod.papers.responses import (
     POLICIES,
     PaperDmr,
     Ratios,
-    Responses,
+    ResponseTimes,
     beside_dom0,
     box_mark,
     domains_by_priority,
@@ -116,7 +116,7 @@ def test_ratios_are_those_of_the_jobs() -> None:
 def test_ratios_of_a_run_are_those_of_its_trace(tmp_path: Path) -> None:
     """A job's ratio from its release and finish, against the percentiles; misses counted."""
     experiment = load_experiment("csa-fig5")
-    assert isinstance(experiment, Responses)
+    assert isinstance(experiment, ResponseTimes)
     system = experiment.settings[0].drawn(2)
     lowest = lowest_domain(system)
     found = simulated(system, 30 * S, 1)
@@ -144,7 +144,7 @@ def test_ratios_of_a_run_are_those_of_its_trace(tmp_path: Path) -> None:
 
 def test_the_lowest_domain_has_the_longest_period() -> None:
     experiment = load_experiment("csa-fig6")
-    assert isinstance(experiment, Responses)
+    assert isinstance(experiment, ResponseTimes)
     half = next(one for one in experiment.settings if one.etf == 50)
     for seed in range(5):
         system = half.drawn(seed)
@@ -159,7 +159,7 @@ def test_the_lowest_domain_has_the_longest_period() -> None:
 
 def test_interfaces_are_those_of_algorithm_1() -> None:
     experiment = load_experiment("csa-fig4")
-    assert isinstance(experiment, Responses)
+    assert isinstance(experiment, ResponseTimes)
     system = experiment.settings[0].drawn(3)
     given = {one.name: one.interface for one in system.domains}
     left_out = system.replace(domains=tuple(one.replace(interface=None) for one in system.domains))
@@ -238,7 +238,7 @@ def test_rows_compare_draw_by_draw_and_claims_can_fail() -> None:
     (_, wcps, _) = response_rows("s", found, [0.1, 0.1, 0.1], some.replace(wcps=1000))
     assert wcps.paper_quantile == pytest.approx(2 / 3)
     drawn = load_experiment("csa-fig4")
-    assert isinstance(drawn, Responses)
+    assert isinstance(drawn, ResponseTimes)
     names = [setting.name for setting in drawn.settings]
     for policies, holds in ((rows, False), (rows[:2], True)):
         each = [row.replace(setting=name) for name in names for row in policies]

@@ -14,7 +14,7 @@ from hyperperiod.model import InputError
 from hyperperiod.papers.catalogue import load_experiment
 from hyperperiod.papers.experiment import Figure, FigureOptions
 from hyperperiod.papers.expressions import where
-from hyperperiod.papers.packets import HostCosts, StabilityControl
+from hyperperiod.papers.packets import JobCosts, StabilityControl
 from hyperperiod.papers.result import PacketRow, PacketRunRow
 
 FEW = FigureOptions(packets=500, sets=4)
@@ -123,7 +123,7 @@ def test_claims_can_fail() -> None:
 
 def test_claims_allow_what_the_host_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """With 1 us more for each job, four packets do not fit the driver's slice: no bound."""
-    taken = HostCosts(start_ns=1000)
+    taken = JobCosts(start_ns=1000)
     monkeypatch.setattr(StabilityControl, "costs", lambda _self, _host: taken)
     experiment = load_experiment("psedf-fig7")
     rows = rows_of(PacketRunRow, reproduced("psedf-fig7").measured)

@@ -26,7 +26,7 @@ from hyperperiod.model import (
 )
 from hyperperiod.papers.catalogue import load_experiment
 from hyperperiod.papers.experiment import FigureOptions
-from hyperperiod.papers.phases import Beat, _Search, latest_answer
+from hyperperiod.papers.phases import Beat, _PhaseSearch, latest_answer
 from hyperperiod.papers.result import WorstPacketRow
 from hyperperiod.resources import EXPERIMENTS
 from hyperperiod.runs import simulate
@@ -64,7 +64,7 @@ def small(policy: str) -> System:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_it_finds_what_trying_everything_finds(policy: str) -> None:
     """Every phase of the packet and the work beside it, and every distance of that up to 14."""
-    search = _Search(small(policy), seed=1)
+    search = _PhaseSearch(small(policy), seed=1)
     worst = max(
         longest_ns(simulate(search.staged((Beat(at, 40), Beat(begin, gap))), 150).flows[0])
         for at, begin, gap in product(range(12), range(14), range(6, 14))

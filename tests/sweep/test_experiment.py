@@ -11,7 +11,7 @@ from tests.sweep.sweeps import SMALL, written
 
 from hyperperiod import InputError
 from hyperperiod.experiments.sweep.experiment import (
-    Experiment,
+    LoadedSweep,
     Point,
     experiment_in,
     experiment_of,
@@ -27,7 +27,7 @@ from hyperperiod.resources import EXPERIMENTS
 SHIPPED = sorted((EXPERIMENTS / "sweeps").glob("*.toml"))
 
 
-def loaded(folder: Path, text: str) -> Experiment:
+def loaded(folder: Path, text: str) -> LoadedSweep:
     return load_sweep(str(written(folder, text)))
 
 

@@ -14,7 +14,7 @@ from distributed import Client
 from tests.sweep.sweeps import MANY, written
 
 from hyperperiod.experiments.sweep import on_dask
-from hyperperiod.experiments.sweep.experiment import Experiment, PartOfWork, load_sweep
+from hyperperiod.experiments.sweep.experiment import LoadedSweep, PartOfWork, load_sweep
 from hyperperiod.experiments.sweep.on_dask import _drain, _judged
 from hyperperiod.experiments.sweep.tables import part_as_parquet
 from hyperperiod.model import FailedError, InputError, MissingError
@@ -26,16 +26,16 @@ ONE = PARTS // 2
 
 
 @pytest.fixture
-def experiment(tmp_path: Path) -> Experiment:
+def experiment(tmp_path: Path) -> LoadedSweep:
     return load_sweep(str(written(tmp_path, MANY)), 16 * PARTS)
 
 
-def judged(experiment: Experiment, numbers: Sequence[int]) -> Any:
+def judged(experiment: LoadedSweep, numbers: Sequence[int]) -> Any:
     return _judged(dumps((experiment.name, experiment.document)), numbers, VERSION)
 
 
 def fails_at_one(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    def part_or_error(experiment: Experiment, part: PartOfWork) -> dict[str, bytes]:
+    def part_or_error(experiment: LoadedSweep, part: PartOfWork) -> dict[str, bytes]:
         if part.number == ONE:
             raise error
         return part_as_parquet(experiment, part)
@@ -45,7 +45,7 @@ def fails_at_one(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
 
 @pytest.mark.parametrize(("turn_s", "done"), [(-1.0, [3]), (3600.0, [3, 4, 7])])
 def test_a_worker_stops_when_its_turn_is_over(
-    monkeypatch: pytest.MonkeyPatch, experiment: Experiment, turn_s: float, done: list[int]
+    monkeypatch: pytest.MonkeyPatch, experiment: LoadedSweep, turn_s: float, done: list[int]
 ) -> None:
     """One part it always does."""
     monkeypatch.setattr(on_dask, "TURN_S", turn_s)
@@ -62,7 +62,7 @@ def test_a_worker_stops_when_its_turn_is_over(
     ],
 )
 def test_what_is_wrong_is_said_of_the_first_part(
-    monkeypatch: pytest.MonkeyPatch, experiment: Experiment, error: Exception, said: object
+    monkeypatch: pytest.MonkeyPatch, experiment: LoadedSweep, error: Exception, said: object
 ) -> None:
     """The parts before one that fails are handed back as if nothing were wrong. When it is handed
     out again, as the first of a handful, its worker says what is wrong."""
@@ -74,7 +74,7 @@ def test_what_is_wrong_is_said_of_the_first_part(
 
 @pytest.mark.parametrize("turn_s", [-1.0, 3600.0])
 def test_every_part_is_kept_once(
-    monkeypatch: pytest.MonkeyPatch, experiment: Experiment, turn_s: float
+    monkeypatch: pytest.MonkeyPatch, experiment: LoadedSweep, turn_s: float
 ) -> None:
     """Those of a handful that a worker did not come to, too."""
     monkeypatch.setattr(on_dask, "TURN_S", turn_s)
@@ -84,7 +84,7 @@ def test_every_part_is_kept_once(
 
 
 def test_a_part_that_fails_is_named(
-    monkeypatch: pytest.MonkeyPatch, experiment: Experiment
+    monkeypatch: pytest.MonkeyPatch, experiment: LoadedSweep
 ) -> None:
     monkeypatch.setattr(on_dask, "TURN_S", 3600.0)
     fails_at_one(monkeypatch, ValueError("no more"))
@@ -92,7 +92,7 @@ def test_a_part_that_fails_is_named(
         drained(experiment)
 
 
-def drained(experiment: Experiment) -> tuple[Counter[int], dict[int, dict[str, bytes]]]:
+def drained(experiment: LoadedSweep) -> tuple[Counter[int], dict[int, dict[str, bytes]]]:
     """How often each part was kept, and its files, by a worker in a thread of this process."""
     kept: Counter[int] = Counter()
     found: dict[int, dict[str, bytes]] = {}

@@ -22,7 +22,7 @@ from hyperperiod.experiments.sweep.periods import (
 from hyperperiod.experiments.sweep.workloads import (
     NARROW_MS,
     RUNNABLES,
-    Asked,
+    DrawRequest,
     Generator,
     draw_tasks,
     runnable_ns,
@@ -34,8 +34,8 @@ DRAWS = 5000
 WITHIN = Range(10 * NS_PER_MS, 1000 * NS_PER_MS, NS_PER_MS)
 
 
-def asked(generator: Generator, utilization: str = "0.7", **more: object) -> Asked:
-    said = Asked(
+def asked(generator: Generator, utilization: str = "0.7", **more: object) -> DrawRequest:
+    said = DrawRequest(
         generator, 5, 25, Fraction(utilization), Fraction(1), Periods.LOG_UNIFORM, WITHIN,
         Fraction(1), 1000,
     )  # fmt: skip

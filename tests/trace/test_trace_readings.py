@@ -12,13 +12,13 @@ from tests.support.trace_writer import Script, make_header, task, vcpu
 from hyperperiod.cli.tables.trace import write_csv
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import NONE, SECOND_PAYER, STOLEN, read
-from hyperperiod.trace.intervals import Interval, intervals
+from hyperperiod.trace.intervals import IntervalRow, intervals
 from hyperperiod.trace.jobs import Job, jobs
 
 
 def test_intervals_are_the_schedule(tmp_path: Path) -> None:
     out = StringIO()
-    write_csv(Interval, intervals(*examples.ptps().trace(tmp_path)), out)
+    write_csv(IntervalRow, intervals(*examples.ptps().trace(tmp_path)), out)
     assert out.getvalue() == (
         "pcpu,start_ns,end_ns,run,pay\n"
         "0,0,3,high,high\n"

@@ -66,7 +66,7 @@ from hyperperiod.model.split import part_names
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
 
 if TYPE_CHECKING:
-    from hyperperiod.analysis.guests import Guest
+    from hyperperiod.analysis.guests import GuestSupply
     from hyperperiod.analysis.tried import Tried
 
 
@@ -121,16 +121,18 @@ class Analysis:
         return self.resolution.known()
 
     @cached_property
-    def _guests(self) -> list[Guest]:
+    def _guests(self) -> list[GuestSupply]:
         """The domains whose jobs move between vcpus that may differ."""
         moving = [one for one in self._whole.domains if one.is_split and one.moves_jobs]
         if not moving:
             return []
-        from hyperperiod.analysis.guests import Guest
+        from hyperperiod.analysis.guests import GuestSupply
 
-        return [Guest(one, [self.contracts[name] for name in one.vcpu_names]) for one in moving]
+        return [
+            GuestSupply(one, [self.contracts[name] for name in one.vcpu_names]) for one in moving
+        ]
 
-    def _guest(self, guest: Guest, *, sensitivity: bool) -> GuestFound:
+    def _guest(self, guest: GuestSupply, *, sensitivity: bool) -> GuestFound:
         """Returns verdict, tests, margins of a domain whose jobs move; no tests if flows do."""
         by_flows = self.flows.domains.get(guest.domain.name)
         verdict = by_flows or guest.judge()

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 NO_INTERFACE = "a vcpu has no interface"
 
 
-class Guest:
+class GuestSupply:
     """A domain whose jobs move, judged by what its vcpus supply together if each gets its budget.
 
     `contracts` are those of the vcpus in order. Where nothing is proved of one of them there are no
@@ -129,7 +129,7 @@ def with_budgets(domain: Domain, policy: Policy, granule_ns: int) -> Domain | No
         return domain.with_vcpus(served(one) if one else {} for one in periods_ns)
 
     def fails(units: int) -> bool:
-        return Guest(with_share(units), contracts).judge().whole.holds is not True
+        return GuestSupply(with_share(units), contracts).judge().whole.holds is not True
 
     if fails(longest_ns):
         return None

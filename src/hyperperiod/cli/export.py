@@ -12,7 +12,7 @@ from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_MISSED
 from hyperperiod.cli.options import (
     OneOf,
-    Whole,
+    WholeNumber,
     horizon_option,
     host_cost_options,
     json_option,
@@ -69,7 +69,7 @@ def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int
 )
 @click.option(
     "--counter-hz",
-    type=Whole(1_000_000, 2_000_000_000),
+    type=WholeNumber(1_000_000, 2_000_000_000),
     default=62_500_000,
     show_default=True,
     help="xen-dom0less: how fast that counter runs.",

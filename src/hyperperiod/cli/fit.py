@@ -16,7 +16,7 @@ from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     OneOf,
-    Whole,
+    WholeNumber,
     json_option,
     policy_option,
     read_maybe,
@@ -70,7 +70,7 @@ def _read_range(
 )
 @click.option(
     "--pcpus",
-    type=Whole(1, 64),
+    type=WholeNumber(1, 64),
     metavar="N",
     help="Use up to N pcpus instead of the system's own number.",
 )

@@ -11,7 +11,7 @@ from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     OneOf,
-    Whole,
+    WholeNumber,
     json_option,
     read_policies,
     read_time,
@@ -70,7 +70,7 @@ def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -
 )
 @click.option(
     "--runs",
-    type=Whole(1, 10_000),
+    type=WholeNumber(1, 10_000),
     help="How often to run each test. Default: what the setting says.",
 )
 @click.option(

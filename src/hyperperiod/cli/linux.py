@@ -11,7 +11,7 @@ import click
 from hyperperiod.cli import complete
 from hyperperiod.cli.built import build_and_tell, into_option
 from hyperperiod.cli.options import (
-    Whole,
+    WholeNumber,
     cpus_option,
     json_option,
     policy_option,
@@ -177,7 +177,7 @@ def status(socket_path: Path, as_json: bool) -> None:
 @members_argument
 @click.option(
     "--key",
-    type=Whole(0, 2**62 - 1),
+    type=WholeNumber(0, 2**62 - 1),
     metavar="N",
     help="Place among the threads of the server: its priority (fp), or its deadline in ns (edf); "
     "not for cgroups and containers.",
@@ -241,7 +241,10 @@ def exec_command(
 @click.option("--period", "period_ns", callback=read_maybe, metavar="TIME", help="Its new period.")
 @click.option("--budget", "budget_ns", callback=read_maybe, metavar="TIME", help="Its new budget.")
 @click.option(
-    "--priority", type=Whole(0, 2**24 - 1), metavar="N", help="Its new priority; 0 is the highest."
+    "--priority",
+    type=WholeNumber(0, 2**24 - 1),
+    metavar="N",
+    help="Its new priority; 0 is the highest.",
 )
 @click.option(
     "--cpus",
@@ -290,7 +293,7 @@ def swap(policy: Policy, socket_path: Path) -> None:
     help="Look this often.",
 )
 @click.option(
-    "--looks", type=Whole(1, 10**9), metavar="N", help="End after so many looks (at Ctrl-C)."
+    "--looks", type=WholeNumber(1, 10**9), metavar="N", help="End after so many looks (at Ctrl-C)."
 )
 @socket_option
 def top(every_ns: int, looks: int | None, socket_path: Path) -> None:
@@ -311,7 +314,7 @@ def top(every_ns: int, looks: int | None, socket_path: Path) -> None:
 @linux.command()
 @click.option(
     "--port",
-    type=Whole(0, 65535),
+    type=WholeNumber(0, 65535),
     default=METRICS_PORT,
     show_default=True,
     metavar="N",

@@ -26,7 +26,7 @@ WIDE = "hyperperiod.wide"
 """Where a command keeps `--wide` (click.Context.meta) for the screen that prints its tables."""
 
 
-class Whole(click.IntRange):
+class WholeNumber(click.IntRange):
     """A whole number from `min` to `max`, refused in our words."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
@@ -160,7 +160,7 @@ policy_option = click.option(
 
 seed_option = click.option(
     "--seed",
-    type=Whole(0, SEED_LIMIT - 1),
+    type=WholeNumber(0, SEED_LIMIT - 1),
     default=1,
     show_default=True,
     help="Seed of all draws; they do not depend on the schedule.",

@@ -11,7 +11,7 @@ from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     OneOf,
-    Whole,
+    WholeNumber,
     json_option,
     read_maybe,
     read_name,
@@ -63,7 +63,7 @@ def _instead(listed: Printed) -> str:
 )
 @click.option(
     "--sets",
-    type=Whole(1, 10_000),
+    type=WholeNumber(1, 10_000),
     help="Draws per point, each with a seed of its own (20; on Xen 1 to 8).",
 )
 @click.option(
@@ -75,12 +75,12 @@ def _instead(listed: Printed) -> str:
 )
 @click.option(
     "--packets",
-    type=Whole(1, 10_000_000),
+    type=WholeNumber(1, 10_000_000),
     help="Packets for each wheel and draw (psedf; 2000, on Xen 100 or 200).",
 )
 @click.option(
     "--plays",
-    type=Whole(1, 10_000_000),
+    type=WholeNumber(1, 10_000_000),
     help="How many plays the search tries for each system (psedf-worst; 20000).",
 )
 @click.option(

@@ -10,7 +10,7 @@ import click
 
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
-from hyperperiod.cli.options import Whole, json_option, wide_option
+from hyperperiod.cli.options import WholeNumber, json_option, wide_option
 from hyperperiod.cli.progress import bar
 from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.styled import BAD, OPEN, Styled
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--systems",
-    type=Whole(1, 10_000_000),
+    type=WholeNumber(1, 10_000_000),
     help="Systems drawn at each point, instead of the file's number.",
 )
 @click.option(
     "--workers",
-    type=Whole(1, 4096),
+    type=WholeNumber(1, 4096),
     help="Processes on this machine, instead of one for each core.",
 )
 @click.option(

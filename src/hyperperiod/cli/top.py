@@ -18,7 +18,7 @@ from rich.text import Text
 
 from hyperperiod.cli.tables.cells import NO_VALUE, share_text
 from hyperperiod.cli.tables.linux import promised_text, summary
-from hyperperiod.hosts.linux.rates import Rate, rates
+from hyperperiod.hosts.linux.rates import ServerRate, rates
 
 if TYPE_CHECKING:
     from hyperperiod.hosts.linux.client import Client
@@ -65,7 +65,7 @@ def view(before: dict[str, Any], after: dict[str, Any]) -> Table:
     return table
 
 
-def cells(rate: Rate, server: dict[str, Any]) -> Sequence[str | Text]:
+def cells(rate: ServerRate, server: dict[str, Any]) -> Sequence[str | Text]:
     """Returns the row of a server, with a cell for each of COLUMNS."""
     return (
         rate.name,
@@ -91,7 +91,7 @@ def bar(part: float | None) -> Text:
     return Text(drawn.ljust(BAR, EMPTY), style).append(f" {part:.1%}", "")
 
 
-def who_runs(found: Sequence[Rate]) -> str:
+def who_runs(found: Sequence[ServerRate]) -> str:
     """Returns the server that each cpu is granted to at the second look."""
     at = sorted((rate.runs_at, rate.name) for rate in found if rate.runs_at is not None)
     return "granted now: " + (", ".join(f"cpu {cpu} to {name}" for cpu, name in at) or "none")

@@ -20,7 +20,7 @@ from textual.widgets import DataTable, Footer, Sparkline, Static
 
 from hyperperiod.cli.tables.linux import member_text, summary
 from hyperperiod.cli.top import COLUMNS, cells, who_runs
-from hyperperiod.hosts.linux.rates import Rate, rates
+from hyperperiod.hosts.linux.rates import ServerRate, rates
 from hyperperiod.model import FailedError, InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Look = dict[str, Any]
 
 KEPT: Final = 240
 """Looks that the picture of a server reaches back."""
-ORDERS: Final[tuple[tuple[str, Callable[[Rate], Any]], ...]] = (
+ORDERS: Final[tuple[tuple[str, Callable[[ServerRate], Any]], ...]] = (
     ("as given", lambda _rate: 0),
     ("most of a cpu first", lambda rate: -rate.share),
     ("least left first", lambda rate: 2.0 if rate.remaining is None else rate.remaining),
@@ -63,7 +63,7 @@ class TopScreen(App[None]):
         self._every_s = every_s
         self._before: Look | None = None
         self._last: Look = {}
-        self._rates: list[Rate] = []
+        self._rates: list[ServerRate] = []
         self._shares: dict[str, deque[float]] = {}
         self._order = 0
         self._paused = False

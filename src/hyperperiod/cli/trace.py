@@ -30,7 +30,7 @@ from hyperperiod.trace.check import check_file
 from hyperperiod.trace.compare import compare
 from hyperperiod.trace.convert import WRITERS, writer_for
 from hyperperiod.trace.format import end_ns, is_interrupted, read
-from hyperperiod.trace.intervals import Interval
+from hyperperiod.trace.intervals import IntervalRow
 from hyperperiod.trace.intervals import intervals as all_intervals
 from hyperperiod.trace.items import FlowItem
 from hyperperiod.trace.items import items as all_items
@@ -112,7 +112,7 @@ def draw(trace_file: str, from_ns: int, to_ns: int | None, picture: str) -> None
 @list_options
 def intervals(trace_file: str, as_csv: bool, in_ns: bool) -> None:
     """The schedule itself: who ran on which pcpu from when to when, and who paid."""
-    _print_list(Interval, all_intervals(*_read(trace_file)), as_csv=as_csv, in_ns=in_ns)
+    _print_list(IntervalRow, all_intervals(*_read(trace_file)), as_csv=as_csv, in_ns=in_ns)
 
 
 @trace.command()

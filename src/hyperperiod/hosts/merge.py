@@ -62,14 +62,14 @@ def merge(system: System, replayed: Sequence[Replayed], jobs: Jobs, end_ns: int)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Draws:
     """What the draws determine: releases of each task, and of sources when items have left."""
 
     tasks: Sequence[Sequence[int]]
     sources: Sources | None = None
 
 
-def jobs_of(system: System, rings: Sequence[Ring], drawn: Drawn, end_ns: int) -> Jobs:
+def jobs_of(system: System, rings: Sequence[Ring], drawn: Draws, end_ns: int) -> Jobs:
     """The jobs of all guests, whose rings are in file order."""
     releases, completions, changes, items = [], [], [], []
     first_vcpu = first_task = 0

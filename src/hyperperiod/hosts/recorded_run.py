@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from hyperperiod.hosts.counts import count_flows, count_pcpus, count_tasks, count_vcpus
 from hyperperiod.hosts.header import make_header
-from hyperperiod.hosts.merge import Drawn, Jobs, jobs_of, lateness_ns, merge
+from hyperperiod.hosts.merge import Draws, Jobs, jobs_of, lateness_ns, merge
 from hyperperiod.hosts.replay import Replayed
 from hyperperiod.hosts.result import Counts, RunCommand, RunResult, make_result
 from hyperperiod.hosts.rings import Ring
@@ -148,7 +148,7 @@ def recorded_jobs(request: RunRequest, recording: RunRecording) -> Jobs:
     system, end_ns = request.system, recording.end_ns
     domains = tuple(domain.replace(scheduler=Scheduler.FIFO) for domain in system.domains)
     scenario = make_scenario(system.replace(domains=domains), end_ns, request.seed)
-    drawn = Drawn(
+    drawn = Draws(
         [
             scenario.releases(placed.id, end_ns) if placed.task.command is None else ()
             for placed in tasks_of(system)

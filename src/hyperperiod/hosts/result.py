@@ -148,7 +148,7 @@ class RunPcpu(ResultObject):
     stolen_ns: int | None = None
 
 
-class OverrunEntry(ResultObject):
+class OverrunEffect(ResultObject):
     """What the overruns of a system did to one task or flow.
 
     `overruns` says whether it is one that overruns, `hurt` whether it missed more than without any
@@ -171,7 +171,7 @@ class OverrunsResult(ResultObject):
     """Who was hurt by the overruns of a system: in a sentence, and task by task, then flows."""
 
     summary: str
-    entries: tuple[OverrunEntry, ...]
+    entries: tuple[OverrunEffect, ...]
 
 
 class CountedResult(ResultObject):

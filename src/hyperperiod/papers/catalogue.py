@@ -19,7 +19,7 @@ from hyperperiod.papers.interface_search import InterfaceSearch
 from hyperperiod.papers.loops import AwayLoops, BareLoops, Interrupts
 from hyperperiod.papers.packets import StabilityControl
 from hyperperiod.papers.requests import Requests
-from hyperperiod.papers.responses import Responses
+from hyperperiod.papers.responses import ResponseTimes
 from hyperperiod.papers.server_overhead import ServerAllocations, ServerNumbers, ServerTests
 from hyperperiod.papers.server_trace import ServerTrace
 from hyperperiod.papers.spare_gain import SpareGain
@@ -35,7 +35,7 @@ MEASURES: Final[dict[str, type[Experiment]]] = {
     "interface-search": InterfaceSearch,
     "interrupts": Interrupts,
     "requests": Requests,
-    "responses": Responses,
+    "responses": ResponseTimes,
     "server-allocations": ServerAllocations,
     "server-numbers": ServerNumbers,
     "server-tests": ServerTests,

@@ -13,17 +13,17 @@ from hyperperiod.model.part import Part, key
 from hyperperiod.papers.expressions import (
     Estimate,
     Expression,
+    ForClause,
     Formula,
-    Loop,
     Scope,
     Template,
     rounds,
 )
 from hyperperiod.report.frame import Scale, time_scale
-from hyperperiod.report.groups import Group, GroupChart, Mark
-from hyperperiod.report.lines import Curve, LineChart, Ruler
+from hyperperiod.report.groups import GroupChart, Mark, MarkGroup
+from hyperperiod.report.lines import LineChart, LineSeries, Ruler
 
-Each = Annotated[Expression, Loop()]
+Each = Annotated[Expression, ForClause()]
 Text = Annotated[Expression, Template()]
 Value = Annotated[Expression, Formula()]
 
@@ -59,12 +59,12 @@ class CurveText(Part):
     points: Value | None = None
     dots: bool = False
 
-    def curves(self, scope: Scope) -> Iterator[Curve]:
+    def curves(self, scope: Scope) -> Iterator[LineSeries]:
         """The curves, one for each round."""
         for here in rounds(self.each, scope):
             name = self.name(here)
             if self.points is not None:
-                yield Curve(
+                yield LineSeries(
                     name, [(float(x), float(y)) for x, y in self.points(here)], dots=self.dots
                 )
                 continue
@@ -78,7 +78,7 @@ class CurveText(Part):
                 points.append((x, float(y)))
                 if isinstance(y, Estimate):
                     whiskers.append((x, y.low, y.high))
-            yield Curve(name, points, dots=True, whiskers=whiskers)
+            yield LineSeries(name, points, dots=True, whiskers=whiskers)
 
 
 class GroupText(Part):
@@ -139,7 +139,7 @@ class ChartText(Part):
             self.y.scale(scope),
             self.series(scope),
             [
-                Group(one.name(here), [_mark(value) for value in one.marks(here)])
+                MarkGroup(one.name(here), [_mark(value) for value in one.marks(here)])
                 for one in self.groups
                 for here in rounds(one.each, scope)
             ],

@@ -79,7 +79,7 @@ class Template(_Compiled):
         return f'f"""{" ".join(text.split())} """[:-1]'
 
 
-class Loop(_Compiled):
+class ForClause(_Compiled):
     """`one in many`, as behind a `for`: the names that it binds, once for each round."""
 
     allowed = "names in a list, as behind a `for`"

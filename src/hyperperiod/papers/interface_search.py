@@ -30,7 +30,7 @@ THEOREM = "Theorem 1"
 NONE = "none"
 
 
-class PeriodRange(Part):
+class TaskPeriods(Part):
     """From where to where the periods of tasks are drawn, in ms."""
 
     name: str
@@ -38,7 +38,7 @@ class PeriodRange(Part):
     high: Positive
 
 
-class Search(NamedTuple):
+class FoundInterface(NamedTuple):
     """What Algorithm 1 found for a component, and every period's least bandwidth."""
 
     found: Fraction
@@ -55,7 +55,7 @@ class InterfaceSearch(Experiment):
 
     utilization: Percent
     bounds_ns: tuple[PositiveTime, ...]
-    ranges: Annotated[tuple[PeriodRange, ...], AtLeast(1)] = key(name="range")
+    ranges: Annotated[tuple[TaskPeriods, ...], AtLeast(1)] = key(name="range")
 
     def _steps(self, host: Host) -> int:  # noqa: ARG002
         return len(self.ranges) * self.sets
@@ -76,7 +76,7 @@ class InterfaceSearch(Experiment):
         return {"bounds": [THEOREM, *(format_time(bound) for bound in self.bounds_ns), NONE]}
 
 
-def search(system: System, domain: Domain) -> Search:
+def search(system: System, domain: Domain) -> FoundInterface:
     """Algorithm 1 for a domain, and the least budget for every whole period beside it."""
     components = components_of(domain)
     shape = shape_for(contract_under(system.policy, domain, system.sbf), None, components)
@@ -88,11 +88,13 @@ def search(system: System, domain: Domain) -> Search:
         budget_ns = minimal_budget(components, shape, period_ns, QUANTUM_NS).budget_ns
         # Where not even the whole period will do, nothing of that period is an interface.
         by_period.append(Fraction(budget_ns, period_ns) if budget_ns else Fraction(2))
-    return Search(Fraction(found.budget_ns, found.period_ns), found.periods_tried, by_period)
+    return FoundInterface(
+        Fraction(found.budget_ns, found.period_ns), found.periods_tried, by_period
+    )
 
 
 def _row(
-    periods: str, bound: str, draws: Sequence[Sequence[Search]], limit: int | None
+    periods: str, bound: str, draws: Sequence[Sequence[FoundInterface]], limit: int | None
 ) -> InterfaceSearchRow:
     """What a bound finds (in whole ms; None: that of Theorem 1), as means over draws."""
     extra, tried, optimal, components = [], [], 0, 0

@@ -72,7 +72,7 @@ class PacketWay(NamedTuple):
     switch_ns: int = 0
 
 
-class HostCosts(NamedTuple):
+class JobCosts(NamedTuple):
     """What a hypervisor takes for one job: until it runs, and until who was displaced goes on."""
 
     start_ns: int = 0
@@ -184,9 +184,9 @@ class StabilityControl(Experiment):
     def shown(self, rows: Sequence[Any]) -> list[Any]:
         return where(rows, domain=rows[0].domain) if rows else []
 
-    def costs(self, host: Host) -> HostCosts:
+    def costs(self, host: Host) -> JobCosts:
         """Returns how long (ns) the host works for each job, at its start and when one goes on."""
-        return _costs_of_xen() if host == "xen" else HostCosts()
+        return _costs_of_xen() if host == "xen" else JobCosts()
 
     def names(self, rows: Sequence[Any], options: FigureOptions) -> Scope:
         base = self.settled(options).base
@@ -218,17 +218,17 @@ class StabilityControl(Experiment):
 
 
 @cache
-def _costs_of_xen() -> HostCosts:
+def _costs_of_xen() -> JobCosts:
     """What the hypervisor takes, measured on it; and a guest, at most, for a job of its own."""
     from hyperperiod.hosts.xen.measure import measure
     from hyperperiod.hosts.xen.run import JOB_OVERHEAD_NS
 
     found = measure().overheads
     resume_ns = found.pick_ns + found.context_switch_ns
-    return HostCosts(found.interrupt_ns + found.wake_ns + resume_ns + JOB_OVERHEAD_NS, resume_ns)
+    return JobCosts(found.interrupt_ns + found.wake_ns + resume_ns + JOB_OVERHEAD_NS, resume_ns)
 
 
-def bounds_of(base: System, costs: HostCosts) -> dict[str, int | None]:
+def bounds_of(base: System, costs: JobCosts) -> dict[str, int | None]:
     """By control domain, the bound for tasks that take the hypervisor's time as well."""
     more_ns = costs.start_ns + costs.resume_ns
     domains = tuple(

@@ -110,10 +110,10 @@ def latest_answer(
 
     `progress` is called with the number of plays tried; Ctrl-C ends the search with what it has.
     """
-    return _Search(system, seed, progress).best_of(plays)
+    return _PhaseSearch(system, seed, progress).best_of(plays)
 
 
-class _Search:
+class _PhaseSearch:
     def __init__(
         self, system: System, seed: int, progress: Callable[[int], None] | None = None
     ) -> None:

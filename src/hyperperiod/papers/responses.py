@@ -38,8 +38,8 @@ from hyperperiod.papers.experiment import Experiment, FigureOptions, Host, Measu
 from hyperperiod.papers.expressions import Scope
 from hyperperiod.papers.result import ResponseRow
 from hyperperiod.report.frame import Scale
-from hyperperiod.report.groups import Group, GroupChart, Mark
-from hyperperiod.report.lines import Curve, LineChart, Ruler
+from hyperperiod.report.groups import GroupChart, Mark, MarkGroup
+from hyperperiod.report.lines import LineChart, LineSeries, Ruler
 from hyperperiod.report.panels import Chart, Panels
 from hyperperiod.runs import run_on_xen, simulate
 from hyperperiod.trace.format import Kind, read
@@ -135,7 +135,7 @@ class ResponseSetting(Part):
         )
 
 
-class Responses(Experiment):
+class ResponseTimes(Experiment):
     """Settings, and whether all domains are looked at or the lowest one.
 
     `switch_ns` is what a switch takes in the simulator, of which no budget knows; on Xen switches
@@ -381,7 +381,7 @@ def cdf_chart(title: str, source: str, rows: Sequence[ResponseRow]) -> LineChart
         Scale("response / deadline"),
         Scale("jobs", "%"),
         [
-            Curve(
+            LineSeries(
                 f"{row.policy.upper()}: {_missed(row)}",
                 [(ratio, float(percent)) for percent, ratio in enumerate(row.percentiles)],
             )
@@ -401,7 +401,7 @@ def box_chart(title: str, source: str, rows: Sequence[ResponseRow]) -> GroupChar
         Scale("response / deadline"),
         [policy.upper() for policy in POLICIES],
         [
-            Group(setting, [box_mark(row) for row in rows if row.setting == setting])
+            MarkGroup(setting, [box_mark(row) for row in rows if row.setting == setting])
             for setting in dict.fromkeys(row.setting for row in rows)
         ],
         subtitle=f"{source}; jobs of {rows[0].draws} draws together",

@@ -188,7 +188,7 @@ class Allocation(Part):
         return fitted
 
 
-class EventPrices(Part):
+class PublishedTimes(Part):
     """What events took on the paper's machine, if its release test had the first of `periods_ns`.
 
     The paper prints the time of that test and not the period of its servers: with twice the period
@@ -209,7 +209,7 @@ class ServerAllocations(ServerOverhead):
     """The same servers allocated to two cores in several ways."""
 
     allocations: Annotated[tuple[Allocation, ...], AtLeast(1)] = key(name="allocation")
-    price: EventPrices
+    price: PublishedTimes
 
     def _steps(self, host: Host) -> int:  # noqa: ARG002
         return len(self.allocations)

@@ -22,10 +22,10 @@ from hyperperiod.papers.expressions import Scope
 from hyperperiod.papers.result import ServerRunRow
 from hyperperiod.papers.server_events import POLICIES, two_level_system
 from hyperperiod.report.frame import Scale, time_scale
-from hyperperiod.report.lines import Curve, LineChart
+from hyperperiod.report.lines import LineChart, LineSeries
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Kind, read
-from hyperperiod.trace.intervals import Interval, intervals
+from hyperperiod.trace.intervals import IntervalRow, intervals
 
 HEIGHT = 0.7
 """How far a line is lifted while its server runs; lines are 1 apart."""
@@ -36,7 +36,7 @@ MOMENT_NS = 100_000
 class ServerRuns(NamedTuple):
     """Who ran when, and by server when its jobs were done."""
 
-    intervals: list[Interval]
+    intervals: list[IntervalRow]
     done_ns: dict[str, list[int]]
 
 
@@ -85,7 +85,7 @@ class ServerTrace(Experiment):
             x_max=float(shown_ns),
         )
 
-    def _staircase(self, one: TracedServer, low: float) -> Curve:
+    def _staircase(self, one: TracedServer, low: float) -> LineSeries:
         """A line that is high while the server runs."""
         points = [(0.0, low)]
         for span in one.spans:
@@ -93,14 +93,14 @@ class ServerTrace(Experiment):
                 end_ns = min(span.end_ns, self.shown_ns)
                 points += [(float(span.start_ns), low + HEIGHT), (float(end_ns), low)]
         points.append((float(self.shown_ns), low))
-        return Curve(f"{one.row.server}, {one.row.policy}", points, steps=True)
+        return LineSeries(f"{one.row.server}, {one.row.policy}", points, steps=True)
 
 
 class TracedServer(NamedTuple):
     """The row of a server, and when it ran."""
 
     row: ServerRunRow
-    spans: list[Interval]
+    spans: list[IntervalRow]
 
 
 def _ran(run: Measuring, system: System, horizon_ns: int) -> ServerRuns:
@@ -152,7 +152,7 @@ def _rows(host: str, system: System, ran: ServerRuns) -> Iterator[ServerRunRow]:
         )
 
 
-def _stretches(ran: Sequence[Interval], server: str) -> list[tuple[int, int]]:
+def _stretches(ran: Sequence[IntervalRow], server: str) -> list[tuple[int, int]]:
     """From when to when a server ran, moments between left out."""
     found: list[tuple[int, int]] = []
     for one in ran:

@@ -28,7 +28,7 @@ from hyperperiod.papers.packets import controller, response_range
 from hyperperiod.papers.phases import LatestAnswer, latest_answer
 from hyperperiod.papers.result import PacketRow, WorstPacketRow
 from hyperperiod.report.frame import Scale
-from hyperperiod.report.lines import Curve, LineChart
+from hyperperiod.report.lines import LineChart, LineSeries
 from hyperperiod.resources import SOURCES
 from hyperperiod.runs import simulate
 
@@ -97,7 +97,7 @@ class WorstPackets(Experiment):
 
     def drawn(self, rows: Sequence[Any], scope: Scope) -> LineChart:  # noqa: ARG002
         curves = [
-            Curve(
+            LineSeries(
                 f"{one.row.system}, {one.row.policy}",
                 [(float(tried), ratio) for tried, ratio in one.found.steps],
                 steps=True,

@@ -16,7 +16,7 @@ from hyperperiod.analysis.explain_result import ExplainCurves, Explanation
 from hyperperiod.model import InputError, format_time
 from hyperperiod.report.folding import fold
 from hyperperiod.report.frame import time_scale
-from hyperperiod.report.lines import Band, Curve, Dot, Gap, LineChart, Ruler, line_svg
+from hyperperiod.report.lines import Band, Dot, Gap, LineChart, LineSeries, Ruler, line_svg
 from hyperperiod.report.page import render
 
 _DEMAND = {
@@ -72,8 +72,10 @@ def _chart(found: Explanation, file: str) -> LineChart:
         reason = found.reason or "nothing to draw"
         raise InputError(file, None, "--plot", reason, "a task or server with a test to draw")
     name = found.subject.rpartition(".")[2] if found.task else found.subject
-    demand = Curve(_DEMAND[found.account].format(name=name), _pairs(curves.demand), curves.stairs)
-    supply = Curve(_supply_name(found, curves), _pairs(curves.supply))
+    demand = LineSeries(
+        _DEMAND[found.account].format(name=name), _pairs(curves.demand), curves.stairs
+    )
+    supply = LineSeries(_supply_name(found, curves), _pairs(curves.supply))
     max_ns = max(amount for _, amount in curves.demand + curves.supply)
     return LineChart(
         title=_title(found),

@@ -38,7 +38,7 @@ class Mark:
     ends: tuple[float, float] | None = None
 
 
-class Group(NamedTuple):
+class MarkGroup(NamedTuple):
     """A name on the axis and a mark for each series."""
 
     name: str
@@ -52,7 +52,7 @@ class GroupChart:
     title: str
     y_scale: Scale
     series: Sequence[str]
-    groups: Sequence[Group]
+    groups: Sequence[MarkGroup]
     subtitle: str = ""
     ruler: float | None = None
     y_max: float | None = None
@@ -60,7 +60,7 @@ class GroupChart:
     plot_height: float = 320.0
 
 
-class Drawn(NamedTuple):
+class PlacedMark(NamedTuple):
     """A mark in drawing units: its middle, its half width, its colour, and itself."""
 
     x: float
@@ -96,7 +96,7 @@ class GroupDrawing:
         ]
 
     @property
-    def marks(self) -> list[Drawn]:
+    def marks(self) -> list[PlacedMark]:
         """Returns all marks that have a value."""
         return [
             self._drawn(at, number, mark)
@@ -105,11 +105,11 @@ class GroupDrawing:
             if mark.value is not None
         ]
 
-    def _drawn(self, group: int, number: int, mark: Mark) -> Drawn:
+    def _drawn(self, group: int, number: int, mark: Mark) -> PlacedMark:
         count = max(len(self.chart.series), 1)
         wide = min(WIDE, 0.8 * self.step / count)
         middle = LEFT + (group + 0.5) * self.step + (number - (count - 1) / 2) * wide
-        return Drawn(round(middle, 2), round(0.4 * wide, 2), color(number), mark)
+        return PlacedMark(round(middle, 2), round(0.4 * wide, 2), color(number), mark)
 
     def _values(self) -> list[float]:
         found = [

@@ -23,7 +23,7 @@ Tone = Literal["good", "bad", "soft"]
 
 
 @dataclass(frozen=True)
-class Curve:
+class LineSeries:
     """A named line; with `steps` it stays level from each point to the next and then jumps."""
 
     name: str
@@ -85,7 +85,7 @@ class LineChart:
     title: str
     x_scale: Scale
     y_scale: Scale
-    curves: Sequence[Curve]
+    curves: Sequence[LineSeries]
     subtitle: str = ""
     dots: Sequence[Dot] = ()
     rulers: Sequence[Ruler] = ()
@@ -214,7 +214,7 @@ class Drawing:
     def _start(label: LineLabel) -> float:
         return label.x - CHARACTER * len(label.text) if label.anchor == "end" else label.x
 
-    def _path(self, curve: Curve) -> str:
+    def _path(self, curve: LineSeries) -> str:
         if not curve.points:
             return ""
         parts = [f"M{self.x(curve.points[0][0])} {self.y(curve.points[0][1])}"]

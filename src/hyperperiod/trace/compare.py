@@ -30,7 +30,7 @@ from hyperperiod.model.errors import InputError
 from hyperperiod.model.units import format_time
 from hyperperiod.trace.format import Header, Kind, Records, end_ns
 from hyperperiod.trace.interval_arrays import interval_array
-from hyperperiod.trace.intervals import Interval, intervals
+from hyperperiod.trace.intervals import IntervalRow, intervals
 from hyperperiod.trace.jobs import Job, jobs
 from hyperperiod.trace.result import DivergenceResult, TraceDiffResult
 
@@ -47,8 +47,8 @@ class Divergence:
     pcpu: int
     start_ns: int
     end_ns: int
-    first: Interval | None
-    second: Interval | None
+    first: IntervalRow | None
+    second: IntervalRow | None
 
     @property
     def result(self) -> DivergenceResult:
@@ -81,7 +81,7 @@ class Comparison:
     """The first one that the bound does not cover."""
     unequal_jobs: tuple[str, ...]
     """Jobs that differ by more than the bound, in words."""
-    rows: tuple[tuple[Interval, ...], tuple[Interval, ...]]
+    rows: tuple[tuple[IntervalRow, ...], tuple[IntervalRow, ...]]
     """The intervals of each trace around the divergence."""
 
     @property
@@ -177,12 +177,12 @@ def _names(entries: Any) -> list[str]:
     return [f"{entry['domain']}.{entry['name']}" for entry in entries]
 
 
-def _of(rows: list[Interval], pcpu: int) -> list[Interval]:
+def _of(rows: list[IntervalRow], pcpu: int) -> list[IntervalRow]:
     return [row for row in rows if row.pcpu == pcpu]
 
 
 def _stretches(
-    pcpu: int, until_ns: int, first: list[Interval], second: list[Interval]
+    pcpu: int, until_ns: int, first: list[IntervalRow], second: list[IntervalRow]
 ) -> Iterator[Divergence]:
     """Time cut at the boundaries of both, with what each says in every piece."""
     cuts = {0, until_ns}
@@ -195,17 +195,17 @@ def _stretches(
         yield Divergence(pcpu, start_ns, end, own, other)
 
 
-def _at(rows: list[Interval], starts: list[int], time_ns: int) -> Interval | None:
+def _at(rows: list[IntervalRow], starts: list[int], time_ns: int) -> IntervalRow | None:
     index = bisect_right(starts, time_ns) - 1
     return rows[index] if index >= 0 and time_ns < rows[index].end_ns else None
 
 
-def _says(row: Interval | None) -> tuple[str, str] | None:
+def _says(row: IntervalRow | None) -> tuple[str, str] | None:
     """Returns who runs and who pays in an interval; None where there is none."""
     return None if row is None else (row.run, row.pay)
 
 
-def _interval_text(row: Interval | None) -> str:
+def _interval_text(row: IntervalRow | None) -> str:
     if row is None:
         return "nothing"
     return f"{row.run} ({row.pay or 'nobody'} pays)"
@@ -227,7 +227,7 @@ def _covered_by_ns(stretch: Divergence, until_ns: int) -> int:
     return -(-(stretch.end_ns - stretch.start_ns) // max(1, _sides(stretch, until_ns)))
 
 
-def _around(rows: list[Interval], found: Divergence | None) -> tuple[Interval, ...]:
+def _around(rows: list[IntervalRow], found: Divergence | None) -> tuple[IntervalRow, ...]:
     if found is None:
         return ()
     own = _of(rows, found.pcpu)

@@ -24,7 +24,7 @@ from hyperperiod.trace.format import (
 from hyperperiod.trace.interval_arrays import IntervalArray, interval_array, merged
 
 
-class Interval(NamedTuple):
+class IntervalRow(NamedTuple):
     """One row of `trace intervals`: who ran and who paid, from when to when (ns)."""
 
     pcpu: int
@@ -34,7 +34,7 @@ class Interval(NamedTuple):
     pay: str
 
 
-def intervals(header: Header, records: Records) -> Iterator[Interval]:
+def intervals(header: Header, records: Records) -> Iterator[IntervalRow]:
     """Every interval, sorted by pcpu and then by start."""
     said: dict[tuple[int, int, int], tuple[str, str]] = {}
     for pcpu in range(header["pcpus"]):
@@ -45,7 +45,7 @@ def intervals(header: Header, records: Records) -> Iterator[Interval]:
             key = (who[0], who[1], who[2])
             if key not in said:
                 said[key] = _names(header, *key)
-            yield Interval(pcpu, start_ns, end_ns, *said[key])
+            yield IntervalRow(pcpu, start_ns, end_ns, *said[key])
 
 
 def _comparable(found: IntervalArray) -> IntervalArray:

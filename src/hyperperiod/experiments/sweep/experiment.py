@@ -30,7 +30,7 @@ from typing import Annotated, Any, Generic, NamedTuple
 
 from hyperperiod.experiments.sweep.periods import Periods, Range
 from hyperperiod.experiments.sweep.utilizations import Undrawable
-from hyperperiod.experiments.sweep.workloads import Asked, Drawn, Generator, draw_tasks
+from hyperperiod.experiments.sweep.workloads import DrawnTask, DrawRequest, Generator, draw_tasks
 from hyperperiod.model import Domain, InputError, Scope, System, Task, parse_policy
 from hyperperiod.model.limits import Prose
 from hyperperiod.model.load import read_document, read_experiment_document
@@ -124,9 +124,9 @@ class Draw(Part):
             yield Finding(("period_step",), "no multiple in the range of periods", "a smaller step")
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> DrawRequest:
         """What the generator is to draw."""
-        return Asked(
+        return DrawRequest(
             self.generator,
             self.domains,
             self.tasks,
@@ -241,7 +241,7 @@ class PartOfWork:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class LoadedSweep:
     """A sweep as it was read: every worker makes the same points of the same `document`."""
 
     name: str
@@ -264,7 +264,7 @@ class Experiment:
         return found
 
 
-def load_sweep(name: str, systems: int | None = None) -> Experiment:
+def load_sweep(name: str, systems: int | None = None) -> LoadedSweep:
     """The experiment in the file `name`; InputError if it is wrong.
 
     `systems` counts instead of the number in the file. The first system of every point is made, so
@@ -274,7 +274,7 @@ def load_sweep(name: str, systems: int | None = None) -> Experiment:
     return _checked(name, document, systems, line_of)
 
 
-def experiment_in(values: Mapping[str, Any], systems: int | None = None) -> Experiment:
+def experiment_in(values: Mapping[str, Any], systems: int | None = None) -> LoadedSweep:
     """The experiment that a program says as a dictionary with the keys of a file.
 
     It is the one of a file that says the same: their folders are alike. Errors are as of files.
@@ -282,7 +282,7 @@ def experiment_in(values: Mapping[str, Any], systems: int | None = None) -> Expe
     return _checked("", _as_in_files(values), systems, lambda _path: None)
 
 
-def _checked(file: str, document: TomlTable, systems: int | None, line_of: LineOf) -> Experiment:
+def _checked(file: str, document: TomlTable, systems: int | None, line_of: LineOf) -> LoadedSweep:
     """The experiment, of which the first system of every point could be made."""
     base = _base_of(file, document)
     own_keys = {(one,) for one in document.get("system", {})} if base is not None else set()
@@ -315,7 +315,7 @@ def _as_in_files(value: Any) -> Any:
     return Decimal(str(value)) if isinstance(value, float) else value
 
 
-def experiment_of(name: str, document: TomlTable) -> Experiment:
+def experiment_of(name: str, document: TomlTable) -> LoadedSweep:
     """The same experiment from a document that `load_sweep` has read, as workers are given it."""
     return _read(name, document, lambda _path: None)
 
@@ -337,7 +337,7 @@ def _base_of(name: str, document: TomlTable) -> Base | None:
     return Base(path, *read_document(path))
 
 
-def _read(name: str, document: TomlTable, line_of: LineOf) -> Experiment:
+def _read(name: str, document: TomlTable, line_of: LineOf) -> LoadedSweep:
     sweep = _sweep_of(name, document, line_of)
     axes = []
     for path, values in sweep.grid.items():
@@ -356,7 +356,7 @@ def _read(name: str, document: TomlTable, line_of: LineOf) -> Experiment:
         for path, value in chosen:
             _set(name, changed, path, value, line_of)
         points.append(Point(number, dict(chosen), _sweep_of(name, changed, line_of, sweep.grid)))
-    return Experiment(name, document, sweep, tuple(points))
+    return LoadedSweep(name, document, sweep, tuple(points))
 
 
 def _sweep_of(name: str, document: TomlTable, line_of: LineOf, varied: Iterable[str] = ()) -> Sweep:
@@ -501,10 +501,10 @@ def only_loads_are_drawn(draw: Draw) -> bool:
     return drawn.isdisjoint(draw.task) and "name" not in draw.domain
 
 
-def _tasks_by_domain(draw: Draw, seed: int) -> list[list[Drawn]]:
+def _tasks_by_domain(draw: Draw, seed: int) -> list[list[DrawnTask]]:
     """The tasks of each domain that has some."""
     tasks = draw_tasks(draw.asked, seed)
-    domains: dict[int, list[Drawn]] = {}
+    domains: dict[int, list[DrawnTask]] = {}
     for task in tasks:
         domains.setdefault(task.domain, []).append(task)
     return [domains[index] for index in sorted(domains)]
@@ -544,7 +544,7 @@ def _is_partitioned(policy: Any) -> bool:
     return parse_policy(policy).scope is Scope.PARTITIONED
 
 
-def _place(made: list[TomlTable], domains: Sequence[list[Drawn]], pcpus: int) -> None:
+def _place(made: list[TomlTable], domains: Sequence[list[DrawnTask]], pcpus: int) -> None:
     """Worst fit: the domains that ask for most first, each where the least is asked for so far."""
     loads = [Fraction(0)] * pcpus
     wants = [

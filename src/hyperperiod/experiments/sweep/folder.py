@@ -23,7 +23,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hyperperiod.experiments.sweep.experiment import Experiment
+from hyperperiod.experiments.sweep.experiment import LoadedSweep
 from hyperperiod.model import InputError
 from hyperperiod.model.errors import NO_ROOM
 from hyperperiod.version import VERSION
@@ -61,7 +61,7 @@ class SweepFolder:
 
 
 @contextlib.contextmanager
-def opened(path: Path, experiment: Experiment, key: str = "--out") -> Iterator[SweepFolder]:
+def opened(path: Path, experiment: LoadedSweep, key: str = "--out") -> Iterator[SweepFolder]:
     """The folder of this experiment, made if need be, and nobody else's until the block ends.
 
     InputError, about `key`, for a folder that cannot be made or is of something else, or in which
@@ -91,7 +91,7 @@ def opened(path: Path, experiment: Experiment, key: str = "--out") -> Iterator[S
         os.close(lock)
 
 
-def _claim(path: Path, experiment: Experiment, key: str) -> None:
+def _claim(path: Path, experiment: LoadedSweep, key: str) -> None:
     """Notes what the folder is for; InputError if it is for something else.
 
     A sweep that ended before its first part was done, by an error perhaps, has nothing to lose: its

@@ -30,7 +30,7 @@ from pickle import dumps, loads
 from types import ModuleType
 from typing import Any
 
-from hyperperiod.experiments.sweep.experiment import Experiment, PartOfWork, experiment_of
+from hyperperiod.experiments.sweep.experiment import LoadedSweep, PartOfWork, experiment_of
 from hyperperiod.experiments.sweep.tables import part_as_parquet
 from hyperperiod.model import FailedError, InputError, MissingError, Problem
 from hyperperiod.version import VERSION
@@ -67,7 +67,7 @@ class _Lost(Exception):  # noqa: N818 - work goes on after it
 
 
 def work_on_cores(
-    experiment: Experiment, parts: list[PartOfWork], workers: int, keep: Keep
+    experiment: LoadedSweep, parts: list[PartOfWork], workers: int, keep: Keep
 ) -> None:
     """Judges the parts in so many processes of this machine, and keeps each as it comes."""
     import dask.config
@@ -89,7 +89,7 @@ def work_on_cores(
 
 
 def work_on_cluster(
-    experiment: Experiment, parts: list[PartOfWork], address: str, keep: Keep
+    experiment: LoadedSweep, parts: list[PartOfWork], address: str, keep: Keep
 ) -> None:
     """Judges the parts on the cluster whose scheduler is at `address`, and keeps each as it comes.
 
@@ -132,7 +132,7 @@ def _client(address: str) -> Iterator[Any]:
         client.close(timeout=CONNECT_S)
 
 
-def _drain(client: Any, experiment: Experiment, todo: deque[PartOfWork], keep: Keep) -> None:
+def _drain(client: Any, experiment: LoadedSweep, todo: deque[PartOfWork], keep: Keep) -> None:
     """Hands out parts and keeps them, until none is left; what is not kept stays in `todo`."""
     from distributed import as_completed
 
@@ -218,7 +218,7 @@ def _judged(
 
 
 @lru_cache(maxsize=2)
-def _experiment(document: bytes) -> tuple[Experiment, list[PartOfWork]]:
+def _experiment(document: bytes) -> tuple[LoadedSweep, list[PartOfWork]]:
     """The experiment and its parts, made once in each worker."""
     experiment = experiment_of(*loads(document))
     return experiment, experiment.parts()

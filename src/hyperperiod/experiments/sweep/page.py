@@ -20,13 +20,13 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hyperperiod.experiments.sweep.experiment import Experiment, Host
+from hyperperiod.experiments.sweep.experiment import Host, LoadedSweep
 from hyperperiod.experiments.sweep.folder import SweepFolder
 from hyperperiod.experiments.sweep.result import Acceptance, Curves, SweepResult, without_repeats
 from hyperperiod.experiments.sweep.summary import series_of, x_key
 from hyperperiod.experiments.sweep.tables import value_text
 from hyperperiod.report.frame import ACCEPTED, Scale
-from hyperperiod.report.lines import Curve, LineChart, Ruler, line_svg
+from hyperperiod.report.lines import LineChart, LineSeries, Ruler, line_svg
 from hyperperiod.report.page import render
 
 MAX_CURVES = 7
@@ -57,7 +57,7 @@ class Row:
     found: Acceptance
 
 
-def write_sweep_page(experiment: Experiment, folder: SweepFolder, result: SweepResult) -> Path:
+def write_sweep_page(experiment: LoadedSweep, folder: SweepFolder, result: SweepResult) -> Path:
     """Writes the page into the sweep's folder; where it is."""
     path = folder.path / "report.html"
     draft = path.with_name(f".{path.name}")
@@ -83,13 +83,13 @@ def write_sweep_page(experiment: Experiment, folder: SweepFolder, result: SweepR
 
 
 def charts_of(
-    experiment: Experiment, folder: SweepFolder, result: SweepResult
+    experiment: LoadedSweep, folder: SweepFolder, result: SweepResult
 ) -> tuple[list[LineChart], list[LineChart]]:
     """What is drawn: acceptance ratios, and responses."""
     return list(_acceptance(experiment, result)), list(_responses(experiment, folder))
 
 
-def _acceptance(experiment: Experiment, result: SweepResult) -> Iterator[LineChart]:
+def _acceptance(experiment: LoadedSweep, result: SweepResult) -> Iterator[LineChart]:
     """Charts of the ratios over the x axis; none without one."""
     x = x_key(experiment)
     if x is None:
@@ -150,9 +150,9 @@ def _name(alike: Sequence[Key], about: str) -> str:
     )
 
 
-def _curve(name: str, points: Sequence[tuple[float, Acceptance]]) -> Curve:
+def _curve(name: str, points: Sequence[tuple[float, Acceptance]]) -> LineSeries:
     ordered = sorted(points, key=lambda point: point[0])
-    return Curve(
+    return LineSeries(
         name,
         [(at, row.ratio) for at, row in ordered],
         dots=True,
@@ -164,7 +164,7 @@ def _curve(name: str, points: Sequence[tuple[float, Acceptance]]) -> Curve:
     )
 
 
-def _responses(experiment: Experiment, folder: SweepFolder) -> Iterator[LineChart]:
+def _responses(experiment: LoadedSweep, folder: SweepFolder) -> Iterator[LineChart]:
     """Charts of how response times are distributed over tasks, for each host where any ran."""
     asked = {host for point in experiment.points for host in point.sweep.hosts}
     for host, (before, where) in RAN.items():
@@ -181,7 +181,7 @@ def _responses_on(
     edges = np.linspace(0, LARGEST, CLASSES + 1)[1:]
     for column, title in RESPONSES.items():
         curves = [
-            Curve(name or "all", _staircase(edges, found), steps=True)
+            LineSeries(name or "all", _staircase(edges, found), steps=True)
             for name, found in list(counts[column].items())[:MAX_CURVES]
         ]
         yield LineChart(
@@ -198,7 +198,7 @@ def _responses_on(
 
 
 def _counted(
-    experiment: Experiment, folder: SweepFolder, before: str
+    experiment: LoadedSweep, folder: SweepFolder, before: str
 ) -> Mapping[str, dict[str, NDArray[np.int64]]]:
     """Tasks by series and by their response in parts of the deadline, file after file."""
     x = x_key(experiment)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperperiod.experiments.confidence import share_interval
-from hyperperiod.experiments.sweep.experiment import Experiment, Host, Point
+from hyperperiod.experiments.sweep.experiment import Host, LoadedSweep, Point
 from hyperperiod.experiments.sweep.folder import SweepFolder
 from hyperperiod.experiments.sweep.result import Acceptance, SweepResult, WeightedAcceptance
 from hyperperiod.experiments.sweep.tables import axis_values, is_number, value_text
@@ -37,7 +37,7 @@ class Count:
     accepted_weight: float = 0.0
 
 
-def summarize(experiment: Experiment, folder: SweepFolder, *, interrupted: bool) -> SweepResult:
+def summarize(experiment: LoadedSweep, folder: SweepFolder, *, interrupted: bool) -> SweepResult:
     """What the parts that are done say."""
     counts: defaultdict[tuple[int, str], Count] = defaultdict(Count)
     contradictions = 0
@@ -63,7 +63,7 @@ def summarize(experiment: Experiment, folder: SweepFolder, *, interrupted: bool)
     )
 
 
-def x_key(experiment: Experiment) -> str | None:
+def x_key(experiment: LoadedSweep) -> str | None:
     """The key of the grid on the x axis: the one asked for, or the first with several numbers."""
     sweep = experiment.sweep
     if sweep.x is not None:
@@ -129,7 +129,7 @@ def _values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _weighted(
-    experiment: Experiment, counts: Mapping[tuple[int, str], Count]
+    experiment: LoadedSweep, counts: Mapping[tuple[int, str], Count]
 ) -> Iterable[WeightedAcceptance]:
     """One number for each curve, in the order of the points and the judges."""
     x = x_key(experiment)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hyperperiod.experiments.sweep.experiment import MACHINES, Experiment, PartOfWork
+from hyperperiod.experiments.sweep.experiment import MACHINES, LoadedSweep, PartOfWork
 from hyperperiod.experiments.sweep.folder import TABLES
 from hyperperiod.experiments.sweep.judge import Columns, judge
 from hyperperiod.model.values import show
@@ -39,7 +39,7 @@ _TYPES: Final = {
 """By column; what is not here is a time in nanoseconds."""
 
 
-def part_as_parquet(experiment: Experiment, part: PartOfWork) -> dict[str, bytes]:
+def part_as_parquet(experiment: LoadedSweep, part: PartOfWork) -> dict[str, bytes]:
     """The three tables of a part, judged now."""
     rows = judge(part)
     return {name: _parquet(experiment, part, rows[name]) for name in TABLES}
@@ -78,7 +78,7 @@ def _of_any_host(name: str) -> str:
     return name
 
 
-def _parquet(experiment: Experiment, part: PartOfWork, columns: Columns) -> bytes:
+def _parquet(experiment: LoadedSweep, part: PartOfWork, columns: Columns) -> bytes:
     count = len(columns["system"])
     point = part.point
     arrays = {"point": pa.repeat(pa.scalar(point.number, pa.int32()), count)}

@@ -6,14 +6,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from hyperperiod.experiments.sweep.experiment import Experiment, PartOfWork
+from hyperperiod.experiments.sweep.experiment import LoadedSweep, PartOfWork
 from hyperperiod.experiments.sweep.folder import SweepFolder
 from hyperperiod.experiments.sweep.tables import part_as_parquet
 from hyperperiod.libraries import require
 
 
 def work(
-    experiment: Experiment,
+    experiment: LoadedSweep,
     folder: SweepFolder,
     progress: Callable[[int], None],
     workers: int | None = None,

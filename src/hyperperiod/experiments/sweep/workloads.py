@@ -51,7 +51,7 @@ class Generator(StrEnum):
     AUTOMOTIVE = "automotive"
 
 
-class Asked(NamedTuple):
+class DrawRequest(NamedTuple):
     """What is to be drawn."""
 
     generator: Generator
@@ -65,7 +65,7 @@ class Asked(NamedTuple):
     wcet_step_ns: int
 
 
-class Drawn(NamedTuple):
+class DrawnTask(NamedTuple):
     """A task: the domain that it is in, and its times (ns)."""
 
     domain: int
@@ -100,7 +100,7 @@ NARROW_MS = 1000
 """The period whose limits are too close together for anything but a uniform draw."""
 
 
-def draw_tasks(asked: Asked, seed: int) -> list[Drawn]:
+def draw_tasks(asked: DrawRequest, seed: int) -> list[DrawnTask]:
     """The tasks of a system, by domain; a domain may come out without any."""
     draw = random.Random(seed)
     if asked.generator is Generator.CSA:
@@ -116,7 +116,7 @@ def draw_tasks(asked: Asked, seed: int) -> list[Drawn]:
     ]
 
 
-def _shares(draw: random.Random, asked: Asked) -> list[float]:
+def _shares(draw: random.Random, asked: DrawRequest) -> list[float]:
     total, most = float(asked.utilization), float(asked.max_share)
     if asked.generator is Generator.UUNIFAST:
         return utilizations.uunifast(draw, asked.tasks, total)
@@ -128,37 +128,39 @@ def _shares(draw: random.Random, asked: Asked) -> list[float]:
     return bounded(draw, asked.tasks, total, most)
 
 
-def _task(draw: random.Random, asked: Asked, domain: int, period_ns: int, share: float) -> Drawn:
+def _task(
+    draw: random.Random, asked: DrawRequest, domain: int, period_ns: int, share: float
+) -> DrawnTask:
     """A task of this share, with a deadline in the limits."""
     wcet_ns = _whole_steps(share * period_ns, asked.wcet_step_ns)
     least_ns = max(wcet_ns, int(asked.min_deadline * period_ns))
     if asked.min_deadline == 1:
-        return Drawn(domain, period_ns, wcet_ns, period_ns)
+        return DrawnTask(domain, period_ns, wcet_ns, period_ns)
     most_ns = max(least_ns, period_ns)
     deadline_ns = least_ns + int(draw.random() * (most_ns - least_ns + 1))
-    return Drawn(domain, period_ns, wcet_ns, deadline_ns)
+    return DrawnTask(domain, period_ns, wcet_ns, deadline_ns)
 
 
-def _csa(draw: random.Random, asked: Asked) -> list[Drawn]:
+def _csa(draw: random.Random, asked: DrawRequest) -> list[DrawnTask]:
     within_ms = (asked.within.min_ns // NS_PER_MS, asked.within.max_ns // NS_PER_MS)
     return [
-        Drawn(domain, task.period_ns or 0, task.wcet_ns or 0, task.period_ns or 0)
+        DrawnTask(domain, task.period_ns or 0, task.wcet_ns or 0, task.period_ns or 0)
         for domain, tasks in enumerate(csa_tasks(draw, asked.utilization, within_ms, asked.domains))
         for task in tasks
     ]
 
 
-def _ertds(draw: random.Random, asked: Asked) -> list[Drawn]:
+def _ertds(draw: random.Random, asked: DrawRequest) -> list[DrawnTask]:
     """As much in each VM; the experiments have VMs of given shares, which files of theirs name."""
     share = 100 * asked.utilization / asked.domains
     return [
-        Drawn(domain, task.period_ns or 0, task.wcet_ns or 0, task.period_ns or 0)
+        DrawnTask(domain, task.period_ns or 0, task.wcet_ns or 0, task.period_ns or 0)
         for domain in range(asked.domains)
         for task in ertds_tasks(draw, share)
     ]
 
 
-def _automotive(draw: random.Random, asked: Asked) -> list[Drawn]:
+def _automotive(draw: random.Random, asked: DrawRequest) -> list[DrawnTask]:
     """Runnables, gathered to one task for each period and domain."""
     wcets: dict[tuple[int, int], float] = {}
     left = float(asked.utilization)

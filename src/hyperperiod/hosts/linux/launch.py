@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from hyperperiod.hosts.linux.members import Host
+from hyperperiod.hosts.linux.members import KernelFiles
 from hyperperiod.model import MissingError
 
 BEGIN = 'echo $$ >"$0" && exec "$@"'
@@ -27,13 +27,15 @@ class Daemon(Protocol):
     def ask(self, request: str) -> object: ...
 
 
-def launch(server: str, command: Sequence[str], daemon: Daemon, host: Host | None = None) -> int:
+def launch(
+    server: str, command: Sequence[str], daemon: Daemon, host: KernelFiles | None = None
+) -> int:
     """Runs a command in a server until it ends; its exit code, as shells have it.
 
     What it leaves running stays in the server. MissingError if no cgroup can be made; otherwise
     what the daemon refuses.
     """
-    folder = (host or Host()).cgroups / f"hyperperiod-{os.getpid()}"
+    folder = (host or KernelFiles()).cgroups / f"hyperperiod-{os.getpid()}"
     try:
         folder.mkdir()
     except OSError as error:

@@ -39,7 +39,7 @@ SHORTEST_ID: Final = 6
 
 
 @dataclass(frozen=True)
-class Host:
+class KernelFiles:
     """The machine: its processes and its cgroups."""
 
     proc: Path = Path("/proc")
@@ -67,13 +67,13 @@ class Host:
 
 
 def requests(
-    server: str, member: str, servers: Sequence[str], host: Host | None = None
+    server: str, member: str, servers: Sequence[str], host: KernelFiles | None = None
 ) -> list[str]:
     """The requests that attach a member to a server; `servers` are all that there are.
 
     InputError for a member that cannot be found, and for a server that is not there.
     """
-    host = host or Host()
+    host = host or KernelFiles()
     kind, separator, what = member.partition(":")
     _require_server(server, kind, servers)
     if kind not in KINDS or not separator or not what:
@@ -94,7 +94,7 @@ def _require_server(server: str, kind: str, servers: Sequence[str]) -> None:
     raise InputError("", None, "server", repr(server), f"one of the servers: {listed}")
 
 
-def _words(kind: str, what: str, host: Host) -> list[str]:
+def _words(kind: str, what: str, host: KernelFiles) -> list[str]:
     if kind == "cgroup":
         return [f"cgroup={what}"]
     if kind in ("pid", "thread"):
@@ -119,9 +119,9 @@ def _words(kind: str, what: str, host: Host) -> list[str]:
     return [f"thread={number}" for number in found]
 
 
-def names_of(kind: str, host: Host | None = None) -> list[str]:
+def names_of(kind: str, host: KernelFiles | None = None) -> list[str]:
     """What there is of a kind, by name: containers and services, or virtual machines."""
-    host = host or Host()
+    host = host or KernelFiles()
     if kind == "container":
         folders = (
             one.name for ending in ("scope", "service") for one in host.cgroups.rglob(f"*.{ending}")
@@ -135,7 +135,7 @@ def _of_vcpu(server: str, index: int, servers: Sequence[str]) -> str:
     return own if own in servers else server
 
 
-def _virtual_machines(host: Host) -> dict[str, list[int]]:
+def _virtual_machines(host: KernelFiles) -> dict[str, list[int]]:
     """The processes of QEMU by the name of their machine."""
     machines: dict[str, list[int]] = {}
     for process in sorted(host.processes()):
@@ -145,7 +145,7 @@ def _virtual_machines(host: Host) -> dict[str, list[int]]:
     return machines
 
 
-def _virtual_machine(name: str, host: Host) -> int:
+def _virtual_machine(name: str, host: KernelFiles) -> int:
     """The process of QEMU that has this name."""
     machines = _virtual_machines(host)
     if len(machines.get(name, [])) != 1:
@@ -163,7 +163,7 @@ def _name_in(words: Sequence[str]) -> str:
     return ""
 
 
-def _vcpus(name: str, host: Host) -> list[tuple[int, int]]:
+def _vcpus(name: str, host: KernelFiles) -> list[tuple[int, int]]:
     """The vcpus of a virtual machine: index and thread."""
     found = [
         (int(match[1]), number)
@@ -176,7 +176,7 @@ def _vcpus(name: str, host: Host) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def _container(name: str, host: Host) -> str:
+def _container(name: str, host: KernelFiles) -> str:
     """The cgroup of a container or service, below the root of cgroups."""
     found: list[Path] = []
     for folder in sorted(path for path in host.cgroups.rglob("*") if path.is_dir()):

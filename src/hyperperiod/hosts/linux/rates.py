@@ -15,7 +15,7 @@ Look = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Rate:
+class ServerRate:
     """A server between two looks; shares are of one cpu.
 
     `used` is the part of what it was promised that it has had: None for best effort.
@@ -32,7 +32,7 @@ class Rate:
     runs_at: int | None
 
 
-def rates(before: Look, after: Look) -> list[Rate]:
+def rates(before: Look, after: Look) -> list[ServerRate]:
     """The servers of the second look that the first one knows, in its order."""
     if before.get("base_ns") != after.get("base_ns"):
         return []
@@ -44,7 +44,7 @@ def rates(before: Look, after: Look) -> list[Rate]:
     ]
 
 
-def _rate(before: Look, after: Look) -> Rate:
+def _rate(before: Look, after: Look) -> ServerRate:
     elapsed_ns = after["now_ns"] - before["now_ns"]
 
     def grown(key: str) -> int:
@@ -56,7 +56,7 @@ def _rate(before: Look, after: Look) -> Rate:
     if not after.get("best_effort"):
         used = grown("used_ns") * after["period_ns"] / (elapsed_ns * after["budget_ns"])
         remaining = after["remaining_ns"] / after["budget_ns"]
-    return Rate(
+    return ServerRate(
         name=after["name"],
         share=share,
         used=used,

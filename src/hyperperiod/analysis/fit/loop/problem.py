@@ -44,7 +44,7 @@ COARSEST_NS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Periods:
+class PeriodChoices:
     """The periods that one vcpu may have: `first`, a step on, ... up to `last`."""
 
     first_ns: int
@@ -71,7 +71,7 @@ class VcpuSlot:
 
     index: int
     name: str
-    periods: Periods
+    periods: PeriodChoices
     slices: tuple[int, ...]
     priority: int
 
@@ -179,23 +179,23 @@ def _slot(
     number = numbers[domain.name]
     given, step_ns = domain.interface, grid.step_ns
     if given is not None:
-        only = Periods(given.period_ns, given.period_ns, 1)
+        only = PeriodChoices(given.period_ns, given.period_ns, 1)
         return VcpuSlot(index, domain.name, only, (given.budget_ns,), number)
     min_ns = -(-work_ns // step_ns) * step_ns
     slices = (min_ns, min_ns + step_ns) if min_ns == work_ns else (min_ns,)
     within = domain.interface_period_range
     if domain.interface_period_ns is not None:
-        periods = Periods(domain.interface_period_ns, domain.interface_period_ns, 1)
+        periods = PeriodChoices(domain.interface_period_ns, domain.interface_period_ns, 1)
     elif within is not None:
-        periods = Periods(within.min_ns, within.max_ns, within.step_ns or step_ns)
+        periods = PeriodChoices(within.min_ns, within.max_ns, within.step_ns or step_ns)
     else:
         low_ns = -(-max(min_ns, grid.low_ns or 0) // step_ns) * step_ns
         high_ns = min(max_ns + step_ns, grid.high_ns or max_ns + step_ns)
-        periods = Periods(low_ns, high_ns, step_ns)
+        periods = PeriodChoices(low_ns, high_ns, step_ns)
     return VcpuSlot(index, domain.name, _at_least(periods, min_ns), slices, number)
 
 
-def _at_least(periods: Periods, min_ns: int) -> Periods:
+def _at_least(periods: PeriodChoices, min_ns: int) -> PeriodChoices:
     """Returns those of the periods that are at least as long as the slice."""
     if periods.first_ns >= min_ns:
         return periods

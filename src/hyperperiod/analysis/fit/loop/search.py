@@ -61,10 +61,10 @@ _Waiting = tuple[Fraction, int, Relaxation, ChoiceBox]
 
 def search(settings: Iterable[LoopSetting], seconds: float, listen: Listener) -> Searched:
     """Searches all settings together for so many seconds; returns the best that was found."""
-    return _Search(seconds, listen).run(settings)
+    return _LoopSearch(seconds, listen).run(settings)
 
 
-class _Search:
+class _LoopSearch:
     def __init__(self, seconds: float, listen: Listener) -> None:
         self.until = time.process_time() + seconds
         self.listen = listen
