@@ -90,7 +90,7 @@ class Judge:
             return True
         if self.is_periodic:
             if self.pay is not None and [grant.pay for grant in self.grants].count(self.pay) > 1:
-                return None
+                return True
             is_funded = self.pay is None or self.is_funded(self.pay)
             return not is_funded or self.place(self.pay) != self.place(self.right.pay)
         on_spare = [SPARE] if self.slack == "spare" else []

@@ -53,7 +53,7 @@ class Payer : public Property {
             wrong_payer(moment, group, pcpu, moment.first(group.usable, last));
     }
 
-    // The payers are the first m; of equals all are right.
+    // The payers are the first m, each on one pcpu; of equals all are right.
     void judge_global(const Moment &moment, Group &group) {
         const std::vector<Queue::Entry> paying = payers_with_budget(moment, group);
         const std::size_t count = std::min(group.there.size(), group.usable.size());
@@ -68,10 +68,13 @@ class Payer : public Property {
                 missing.push_back(vcpu);
         if (missing.empty())
             missing.push_back(nobody);
+        std::vector<u16> elsewhere;
         for (const u16 pcpu : group.there) {
             const u16 pay = moment.grants[pcpu].pay;
-            if (!among(best, pay) && !among(missing, pay))
+            if (among(elsewhere, pay) || (!among(best, pay) && !among(missing, pay)))
                 wrong_payer(moment, group, pcpu, missing);
+            if (pay != nobody)
+                elsewhere.push_back(pay);
         }
     }
 
