@@ -35,12 +35,6 @@ static inline hp_u64 wire_ring_bytes(hp_u64 room) {
     return sizeof(struct wire_ring) + room * sizeof(struct message);
 }
 
-/* How many messages are in the ring; asked by either side. */
-static inline hp_u64 wire_waiting(const struct wire_ring *ring) {
-    return __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE)
-           - __atomic_load_n(&ring->taken, __ATOMIC_ACQUIRE);
-}
-
 /* Writes a message; 0 if there was no room. */
 static inline hp_u32 wire_put(struct wire_ring *ring, hp_u64 room, struct message message) {
     hp_u64 written = ring->written;

@@ -30,16 +30,3 @@ def dbf(loads: Sequence[Load], window: int) -> int:
 def blocking(loads: Sequence[Load], window: int) -> int:
     """The longest blocking of a load that can be due within a window of this length."""
     return max((load.blocking for load in loads if load.deadline <= window), default=0)
-
-
-def deadlines_up_to(loads: Sequence[Load], window: int) -> list[int]:
-    """Every window up to this length that ends at a deadline: where dbf grows."""
-    points: set[int] = set()
-    for load in loads:
-        job = 0
-        while (point := max(load.deadline, load.deadline + job * load.period - load.jitter)) <= (
-            window
-        ):
-            points.add(point)
-            job += 1
-    return sorted(points)
