@@ -48,6 +48,8 @@ class Periods {
         if (!working_ && now_ns > idle_from_ns_) {
             close(now_ns, since_ns);
             wanted_ = begin_ns_ == now_ns;
+            last_from_ns_ = work_from_ns_;
+            last_to_ns_ = idle_from_ns_;
             work_from_ns_ = now_ns;
         }
         working_ = true;
@@ -80,7 +82,10 @@ class Periods {
         budget_ns_ = refill.budget_ns;
         left_ns_ = refill.left_ns;
         keeps_old_ = refill.keeps_old;
-        wanted_ = left_ns_ > 0 && work_from_ns_ <= begin_ns && had_work_until(begin_ns);
+        // One that was over when its budget came (cbs) may be told of when work comes again.
+        wanted_ = left_ns_ > 0
+                  && ((work_from_ns_ <= begin_ns && had_work_until(begin_ns))
+                      || (last_from_ns_ <= begin_ns && end_ns_ <= last_to_ns_));
         passed_ = false;
     }
 
@@ -105,9 +110,9 @@ class Periods {
 
     // The run ends, and all is charged.
     void finish(Ns now_ns) {
-        close(now_ns, NEVER);
         if (wanted_ && used(paid_ns_) >= left_ns_)
             complete(now_ns - static_cast<Ns>(used(paid_ns_) - left_ns_), NEVER);
+        close(now_ns, NEVER);
         wanted_ = false;
         if (!keeps_old_)
             add_unseen(now_ns, end_ns_ - begin_ns_, NEVER);
@@ -191,6 +196,7 @@ class Periods {
 
     bool working_ = false;
     Ns work_from_ns_ = 0, idle_from_ns_ = 0, arrived_ns_ = NEVER;
+    Ns last_from_ns_ = NEVER, last_to_ns_ = 0; // when it had work before, without a gap
 };
 
 } // namespace hyperperiod::sim

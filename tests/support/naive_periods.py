@@ -110,6 +110,7 @@ class Follower:
                 self.world_of(record.vcpu).depart(record.vcpu)
         for world in self.worlds:
             world.refill()
+            note_at_once(world, self.lives)
         for record in together:
             self.apply(record)
         for change in self.header["changes"]:
@@ -179,6 +180,20 @@ def note(world: World, lives: Mapping[int, Life]) -> None:
         begin, budget = vcpu.deadline - vcpu.params.period, vcpu.params.budget
         piece = Piece(world.now, begin, vcpu.deadline, budget, left, pays, vcpu.work)
         lives[v].pieces.append(piece)
+
+
+def note_at_once(world: World, lives: Sequence[Sequence[Life]]) -> None:
+    """A period under cbs that is over when it begins, seen before an arrival may begin another."""
+    for v in world.servers if world.setup.policy.budget == "cbs" else ():
+        vcpu = world.vcpus[v]
+        pieces = lives[v][-1].pieces
+        if vcpu.level == 0 and pieces and pieces[-1].deadline < vcpu.deadline <= world.now:
+            begin, budget = vcpu.deadline - vcpu.params.period, vcpu.params.budget
+            pieces.append(
+                Piece(
+                    world.now, begin, vcpu.deadline, budget, vcpu.remaining, pays=False, works=True
+                )
+            )
 
 
 def counted(life: Life, horizon: int) -> Iterator[tuple[int, int, int]]:
