@@ -85,7 +85,7 @@ static hp_u64 next_ns(hp_u32 pcpu) {
     const hp_u32 run = granted[pcpu].run;
     const hp_u64 done_ns = run == HP_NONE ? HP_NEVER : ran_from_ns[pcpu] + left_ns[run];
 
-    return hp_least(done_ns, granted[pcpu].until_ns);
+    return hp_min(done_ns, granted[pcpu].until_ns);
 }
 
 static void look_after(hp_u32 pcpu, hp_u64 now_ns) {
@@ -119,9 +119,9 @@ int main(int count, char **arguments) {
     for (jobs = atol(arguments[3]); jobs > 0;) {
         now_ns = HP_NEVER;
         for (hp_u32 p = 0; p < pcpus; p++)
-            now_ns = hp_least(now_ns, next_ns(p));
+            now_ns = hp_min(now_ns, next_ns(p));
         for (hp_u32 v = 0; v < pcpus * vcpus; v++)
-            now_ns = hp_least(now_ns, release_ns[v]);
+            now_ns = hp_min(now_ns, release_ns[v]);
         for (hp_u32 p = 0; p < pcpus; p++) {
             if (next_ns(p) <= now_ns)
                 look_after(p, now_ns);

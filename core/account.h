@@ -26,7 +26,7 @@ HP_FN hp_u64 hp_due_key(const struct hp_core *core, const struct hp_server *serv
     if (!hp_needs_refill_timer(core, server)
         || (server->remaining_ns > 0 && hp_has(core, HP_WHEN_EMPTY)))
         return server->change_at_ns;
-    return hp_least(server->deadline_ns, server->change_at_ns);
+    return hp_min(server->deadline_ns, server->change_at_ns);
 }
 
 /*
@@ -77,9 +77,9 @@ HP_RARE void hp_drop_level(struct hp_server *server, hp_u64 over_ns) {
     HP_ASSERT(budget_ns > 0);
     if (over_ns >= budget_ns) {
         levels += hp_parts(over_ns, budget_ns);
-        over_ns = hp_rest(over_ns, budget_ns);
+        over_ns = hp_modulo(over_ns, budget_ns);
     }
-    server->level = (hp_u32)hp_least(server->level + levels, HP_NONE);
+    server->level = (hp_u32)hp_min(server->level + levels, HP_NONE);
     server->extra_ns = (hp_i64)(budget_ns - over_ns);
 }
 
@@ -151,7 +151,7 @@ HP_FN void hp_refilled(struct hp_core *core, hp_u32 vcpu) {
 
 /* The first multiple of the period at or after now: every server's grid starts at 0. */
 HP_FN hp_u64 hp_first_refill(const struct hp_core *core, hp_u64 period_ns) {
-    const hp_u64 past_ns = hp_rest(core->now_ns, period_ns);
+    const hp_u64 past_ns = hp_modulo(core->now_ns, period_ns);
 
     return past_ns == 0 ? core->now_ns : core->now_ns - past_ns + period_ns;
 }
@@ -160,7 +160,7 @@ HP_FN hp_u64 hp_first_refill(const struct hp_core *core, hp_u64 period_ns) {
 HP_FN hp_u64 hp_share_cost(hp_u64 whole, hp_u64 part) {
     const hp_u32 shift = whole >> 53 ? 10u : 0u;
 
-    return hp_parts((whole >> shift) << 10, hp_most(part >> shift, 1u));
+    return hp_parts((whole >> shift) << 10, hp_max(part >> shift, 1u));
 }
 
 /* What most rules have beside the account: nothing to do when work arrives, ... */

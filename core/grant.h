@@ -30,7 +30,7 @@ HP_FN void hp_charge_payer(struct hp_core *core, hp_u32 payer, hp_u64 from_ns, h
 
 /* The payers of a pcpu pay up to now. */
 HP_STEP void hp_charge_grant(struct hp_core *core, struct hp_pcpu *pcpu) {
-    const hp_u64 end_ns = hp_least(pcpu->grant.until_ns, pcpu->invalid_since_ns);
+    const hp_u64 end_ns = hp_min(pcpu->grant.until_ns, pcpu->invalid_since_ns);
     const hp_u64 from_ns = pcpu->charged_ns;
     hp_u64 late_ns = 0;
 
@@ -56,7 +56,7 @@ HP_FN void hp_charge_pcpu(struct hp_core *core, hp_u32 number) {
 
 /* The grant of this pcpu cannot be relied on from this time on: it has to pick again. */
 HP_FN void hp_expire(struct hp_pcpu *pcpu, hp_u64 from_ns) {
-    pcpu->invalid_since_ns = hp_least(pcpu->invalid_since_ns, from_ns);
+    pcpu->invalid_since_ns = hp_min(pcpu->invalid_since_ns, from_ns);
     pcpu->must_repick = 1;
 }
 
@@ -66,7 +66,7 @@ HP_STEP hp_u64 hp_first_end(struct hp_core *core, hp_u32 except) {
 
     HP_FOR (pcpu, hp_pcpus(core)) {
         if (pcpu != except)
-            end_ns = hp_least(end_ns, hp_pcpu_of(core, pcpu)->grant.until_ns);
+            end_ns = hp_min(end_ns, hp_pcpu_of(core, pcpu)->grant.until_ns);
         end_ns = HP_FORGET(end_ns);
     }
     return end_ns;
@@ -75,13 +75,13 @@ HP_STEP hp_u64 hp_first_end(struct hp_core *core, hp_u32 except) {
 /* The earliest time, up to 'end', at which a refill must be looked after whoever runs; else 'end'.
  * What is remembered of a queue is no later than its first: if that is behind 'end', so are all. */
 HP_FN hp_u64 hp_refill_until(struct hp_core *core, hp_u64 end_ns) {
-    return core->due.lowest <= end_ns ? hp_least(end_ns, hp_queue_lowest(&core->due)) : end_ns;
+    return core->due.lowest <= end_ns ? hp_min(end_ns, hp_queue_lowest(&core->due)) : end_ns;
 }
 
 /* The same of all that has to be looked after: the spare as well. */
 HP_FN hp_u64 hp_alarm_until(struct hp_core *core, hp_u64 end_ns) {
     end_ns = hp_refill_until(core, end_ns);
-    return hp_has(core, HP_HAS_SPARE) ? hp_least(end_ns, core->spare.deadline_ns) : end_ns;
+    return hp_has(core, HP_HAS_SPARE) ? hp_min(end_ns, core->spare.deadline_ns) : end_ns;
 }
 
 /* The refills that are due, except those of servers that nobody waits for: they have no work and do
@@ -144,7 +144,7 @@ HP_RARE void hp_settle_now(struct hp_core *core, hp_u64 now_ns) {
 HP_FN hp_u64 hp_server_pays_until(const struct hp_server *server, hp_u64 from_ns) {
     const hp_i64 left_ns = server->level > 0 ? server->extra_ns : server->remaining_ns;
 
-    return left_ns <= 0 ? from_ns : hp_least(from_ns + (hp_u64)left_ns, server->change_at_ns);
+    return left_ns <= 0 ? from_ns : hp_min(from_ns + (hp_u64)left_ns, server->change_at_ns);
 }
 
 /* The same of any payer; nobody pays for ever. */
@@ -163,16 +163,16 @@ HP_FN hp_u64 hp_turns_end(struct hp_core *core, const struct hp_pcpu *pcpu) {
     if (core->quantum_ns > 0) {
         end_ns = pcpu->charged_ns + core->quantum_ns;
         if (hp_is_vcpu(pcpu->grant.pay))
-            end_ns = hp_least(end_ns, hp_turn_end(core, pcpu->grant.pay, HP_PAYER));
+            end_ns = hp_min(end_ns, hp_turn_end(core, pcpu->grant.pay, HP_PAYER));
         if (hp_is_vcpu(pcpu->grant.run) && pcpu->effort == HP_NONE)
-            end_ns = hp_least(end_ns, hp_turn_end(core, pcpu->grant.run, HP_RUNNER));
+            end_ns = hp_min(end_ns, hp_turn_end(core, pcpu->grant.run, HP_RUNNER));
     }
     if (pcpu->effort == HP_NONE)
         return end_ns;
     if (core->effort_waits)
-        end_ns = hp_least(end_ns, hp_turn_end(core, pcpu->effort, HP_EFFORT));
+        end_ns = hp_min(end_ns, hp_turn_end(core, pcpu->effort, HP_EFFORT));
     if (hp_has_share(core, pcpu->effort))
-        end_ns = hp_least(end_ns, core->share.until_ns);
+        end_ns = hp_min(end_ns, core->share.until_ns);
     return end_ns;
 }
 
@@ -182,14 +182,14 @@ HP_STEP hp_u64 hp_payers_end(struct hp_core *core, const struct hp_pcpu *pcpu) {
 
     if (pcpu->grant.also == HP_NONE)
         return end_ns;
-    return hp_least(end_ns, hp_pays_until(core, pcpu->grant.also, pcpu->charged_ns));
+    return hp_min(end_ns, hp_pays_until(core, pcpu->grant.also, pcpu->charged_ns));
 }
 
 /* When this grant ends by itself. */
 HP_STEP hp_u64 hp_grant_end(struct hp_core *core, hp_u32 number) {
     const struct hp_pcpu *pcpu = hp_pcpu_of(core, number);
 
-    return hp_least(hp_turns_end(core, pcpu), hp_payers_end(core, pcpu));
+    return hp_min(hp_turns_end(core, pcpu), hp_payers_end(core, pcpu));
 }
 
 /*
@@ -328,7 +328,7 @@ HP_RARE void hp_put_in_force(struct hp_core *core, hp_u32 number) {
 
     hp_commit(core, number);
     end_ns = hp_grant_end(core, number);
-    first_end_ns = hp_least(end_ns, hp_first_end(core, number));
+    first_end_ns = hp_min(end_ns, hp_first_end(core, number));
     alarm_ns = hp_alarm_until(core, first_end_ns);
     grant->until_ns = alarm_ns < first_end_ns ? alarm_ns : end_ns;
     core->due_ns = alarm_ns;

@@ -27,7 +27,7 @@ HP_FN const struct hp_grant *hp_only_granted(const struct hp_core *core) {
 HP_FN hp_u64 hp_found_alarm(const struct hp_core *core) {
     const hp_u64 due_ns = core->due.lowest;
 
-    return hp_has(core, HP_HAS_SPARE) ? hp_least(due_ns, core->spare.deadline_ns) : due_ns;
+    return hp_has(core, HP_HAS_SPARE) ? hp_min(due_ns, core->spare.deadline_ns) : due_ns;
 }
 
 /* Who runs on this pcpu: a vcpu, or HP_NONE. */

@@ -74,7 +74,7 @@ HP_ONCE hp_u32 hp_sort_first(struct hp_core *core HP_NOT_NULL, hp_u32 limit, hp_
             const hp_u32 last = core->chosen[HP_INDEX(limit - 1u, HP_VCPUS)];
 
             if (count < limit || hp_precedes(core, vcpu, key, last, role))
-                hp_insert(core, vcpu, (hp_u32)hp_least(count, limit - 1u), role);
+                hp_insert(core, vcpu, (hp_u32)hp_min(count, limit - 1u), role);
             count = HP_FORGET(count + 1u);
         }
         count = HP_FORGET(count);

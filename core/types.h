@@ -343,11 +343,11 @@ HP_FN void hp_replan_all(struct hp_core *core) {
     core->suspects = hp_all_pcpus(core);
 }
 
-HP_FN hp_u64 hp_least(hp_u64 a, hp_u64 b) {
+HP_FN hp_u64 hp_min(hp_u64 a, hp_u64 b) {
     return a < b ? a : b;
 }
 
-HP_FN hp_u64 hp_most(hp_u64 a, hp_u64 b) {
+HP_FN hp_u64 hp_max(hp_u64 a, hp_u64 b) {
     return a > b ? a : b;
 }
 

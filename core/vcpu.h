@@ -35,7 +35,7 @@ HP_FN hp_u64 hp_shortest_period(struct hp_core *core, hp_u32 vcpu) {
         return HP_NEVER;
     if (server->change_at_ns == HP_NEVER)
         return server->params.period_ns;
-    return hp_least(server->params.period_ns, server->wanted.period_ns);
+    return hp_min(server->params.period_ns, server->wanted.period_ns);
 }
 
 /* Whether the host has the time for a vcpu with this period beside all others. */
@@ -113,7 +113,7 @@ HP_RARE hp_u32 hp_add(struct hp_core *core, hp_u32 vcpu, const struct hp_params 
     hp_copy_params(&server->params, params);
     server->present = 1;
     server->idle_from_ns = core->now_ns;
-    core->numbers = (hp_u32)hp_most(core->numbers, vcpu + 1u);
+    core->numbers = (hp_u32)hp_max(core->numbers, vcpu + 1u);
     hp_queue_grow(&core->ready, core->numbers);
     hp_queue_grow(&core->due, core->numbers);
     core->efforts += hp_is_effort(server);
@@ -133,7 +133,7 @@ HP_FN void hp_schedule_change(struct hp_core *core, hp_u32 vcpu) {
     struct hp_pcpu *pcpu = hp_pcpu_of(core, server->last_pcpu);
 
     HP_ASSERT(hp_is_served(core, vcpu));
-    server->change_at_ns = hp_most(hp_settled_at(core, vcpu), core->now_ns);
+    server->change_at_ns = hp_max(hp_settled_at(core, vcpu), core->now_ns);
     hp_requeue(core, vcpu);
     if (pcpu->grant.pay == vcpu || pcpu->grant.also == vcpu)
         hp_expire(pcpu, server->change_at_ns);
@@ -244,7 +244,7 @@ HP_FN void hp_depart(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     if (!server->runnable)
         return;
     if (pcpu->grant.run == vcpu)
-        pcpu->invalid_since_ns = hp_least(pcpu->invalid_since_ns, core->now_ns);
+        pcpu->invalid_since_ns = hp_min(pcpu->invalid_since_ns, core->now_ns);
     server->idle_from_ns = core->now_ns;
     hp_lose_work(core, vcpu);
     hp_end_share(core, vcpu);

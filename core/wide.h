@@ -19,7 +19,7 @@ HP_FN hp_u64 hp_parts(hp_u64 span_ns, hp_u64 part_ns) {
 }
 
 /* What is left of a span after its whole parts; the part is not 0. */
-HP_FN hp_u64 hp_rest(hp_u64 span_ns, hp_u64 part_ns) {
+HP_FN hp_u64 hp_modulo(hp_u64 span_ns, hp_u64 part_ns) {
     HP_ASSERT(part_ns > 0);
     return span_ns % part_ns;
 }

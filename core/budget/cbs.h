@@ -36,8 +36,8 @@ HP_FN void hp_cbs_refill(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
         return;
     late_ns = now_ns - server->deadline_ns;
     if (late_ns >= server->params.period_ns)
-        refills += hp_least(hp_parts((hp_u64)-server->remaining_ns, server->params.budget_ns),
-                            hp_parts(late_ns, server->params.period_ns));
+        refills += hp_min(hp_parts((hp_u64)-server->remaining_ns, server->params.budget_ns),
+                          hp_parts(late_ns, server->params.period_ns));
     server->remaining_ns += (hp_i64)hp_times(refills, server->params.budget_ns);
     server->deadline_ns += hp_times(refills, server->params.period_ns);
     hp_refilled(core, vcpu);
@@ -95,7 +95,7 @@ HP_FN hp_u64 hp_cbs_charge_piece(struct hp_core *core, hp_u32 vcpu, hp_u64 from_
         end_ns = from_ns + (hp_u64)server->remaining_ns;
     else if (server->level > 0 && server->deadline_ns > from_ns)
         end_ns = server->deadline_ns;
-    end_ns = hp_least(end_ns, to_ns);
+    end_ns = hp_min(end_ns, to_ns);
     hp_spend(core, vcpu, end_ns - from_ns);
     return end_ns;
 }

@@ -24,7 +24,7 @@ HP_RARE void hp_polling_rest(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
     hp_timed_catch_up(core, vcpu, now_ns);
     if (server->remaining_ns <= 0)
         return;
-    idle_ns = hp_most(server->idle_from_ns, server->deadline_ns - server->params.period_ns);
+    idle_ns = hp_max(server->idle_from_ns, server->deadline_ns - server->params.period_ns);
     if (idle_ns < now_ns) {
         server->remaining_ns = 0;
         hp_deplete(core, vcpu, 1);

@@ -165,7 +165,7 @@ HP_RARE void hp_sporadic_catch_up(struct hp_core *core, hp_u32 vcpu, hp_u64 now_
         const hp_u64 usable_ns = hp_sporadic_usable(core, vcpu, at_ns);
 
         hp_apply_params(core, server);
-        hp_sporadic_fill(core, vcpu, at_ns, hp_least(usable_ns, server->params.budget_ns),
+        hp_sporadic_fill(core, vcpu, at_ns, hp_min(usable_ns, server->params.budget_ns),
                          at_ns + server->params.period_ns);
         hp_refilled(core, vcpu);
     }
@@ -187,14 +187,14 @@ HP_FN void hp_refill_renew(struct hp_core *core, hp_u32 vcpu, hp_u64 used_at_ns)
 
 /* A time that much later, if a clock can get there. */
 HP_FN hp_u64 hp_later(hp_u64 time_ns, hp_u64 by_ns) {
-    return hp_least(time_ns + by_ns, HP_LATEST_NS);
+    return hp_min(time_ns + by_ns, HP_LATEST_NS);
 }
 
 /* Uses up every refill this many times: each comes back as many periods later. */
 HP_FN void hp_sporadic_use_rounds(struct hp_core *core, hp_u32 vcpu, hp_u64 rounds) {
     const struct hp_server *server = hp_server_of(core, vcpu);
     const hp_u64 most = hp_parts(HP_LATEST_NS, server->params.period_ns);
-    const hp_u64 by_ns = hp_times(hp_least(rounds, most), server->params.period_ns);
+    const hp_u64 by_ns = hp_times(hp_min(rounds, most), server->params.period_ns);
 
     HP_FOR (i, HP_REFILLS) {
         if (i >= server->refill_count)
@@ -234,7 +234,7 @@ HP_ONCE hp_u32 hp_sporadic_use(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp
     hp_refill_renew(core, vcpu, at_ns);
     if (span_ns / 2u >= server->params.budget_ns) {
         const hp_u64 last_ns =
-            hp_rest(span_ns, server->params.budget_ns) + server->params.budget_ns;
+            hp_modulo(span_ns, server->params.budget_ns) + server->params.budget_ns;
 
         popped = 1;
         hp_sporadic_use_rounds(core, vcpu, hp_parts(span_ns, server->params.budget_ns) - 1u);
@@ -252,7 +252,7 @@ HP_ONCE hp_u32 hp_sporadic_use(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu, hp
         if (span_ns == 0)
             break;
         hp_refill_renew(core, vcpu, at_ns);
-        used_ns = hp_least(span_ns, hp_refill_of(core, vcpu, 0)->amount_ns);
+        used_ns = hp_min(span_ns, hp_refill_of(core, vcpu, 0)->amount_ns);
         popped = HP_FORGET(popped | hp_sporadic_use_head(core, vcpu, used_ns));
         at_ns = HP_FORGET(at_ns + used_ns);
         span_ns = HP_FORGET(span_ns - used_ns);
@@ -323,10 +323,10 @@ HP_FN hp_u64 hp_sporadic_charge_piece(struct hp_core *core, hp_u32 vcpu, hp_u64 
 
     hp_sporadic_catch_up(core, vcpu, from_ns);
     if (server->level > 0) {
-        end_ns = hp_least(to_ns, hp_refill_of(core, vcpu, 0)->time_ns);
+        end_ns = hp_min(to_ns, hp_refill_of(core, vcpu, 0)->time_ns);
         hp_spend(core, vcpu, end_ns - from_ns);
     } else {
-        end_ns = hp_least(to_ns, from_ns + (hp_u64)server->remaining_ns);
+        end_ns = hp_min(to_ns, from_ns + (hp_u64)server->remaining_ns);
         hp_sporadic_spend(core, vcpu, end_ns - from_ns, end_ns);
     }
     return end_ns;

@@ -69,7 +69,7 @@ HP_STEP void hp_timed_charge(struct hp_core *core, hp_u32 vcpu, hp_u64 from_ns, 
     struct hp_server *server = hp_server_of(core, vcpu);
 
     if (to_ns > server->deadline_ns) {
-        hp_u64 refill_ns = hp_most(server->deadline_ns, from_ns);
+        hp_u64 refill_ns = hp_max(server->deadline_ns, from_ns);
 
         hp_spend(core, vcpu, refill_ns - from_ns);
         hp_timed_catch_up(core, vcpu, refill_ns);

@@ -71,7 +71,7 @@ HP_STEP hp_u32 hp_share_first(struct hp_core *core, hp_u64 *gap_ns) {
             if (hp_wants_share(server) && (best == HP_NONE || hp_shares_before(core, vcpu, best)))
                 best = vcpu;
             if (!hp_is_effort(server))
-                end_ns = hp_least(end_ns, server->deadline_ns);
+                end_ns = hp_min(end_ns, server->deadline_ns);
         }
         best = HP_FORGET(best);
         end_ns = HP_FORGET(end_ns);
@@ -128,10 +128,10 @@ HP_STEP void hp_pay_share(struct hp_core *core, hp_u32 vcpu) {
         struct hp_server *other = hp_server_of(core, number);
 
         if (other->runnable && hp_wants_share(other))
-            other->score -= hp_least(other->score, score);
+            other->score -= hp_min(other->score, score);
     }
     server->score = hp_is_effort(server)
-                        ? hp_share_cost(HP_WEIGHT_WHOLE, hp_most(params->weight, 1u))
+                        ? hp_share_cost(HP_WEIGHT_WHOLE, hp_max(params->weight, 1u))
                         : hp_share_cost(params->period_ns, params->budget_ns);
 }
 

@@ -170,7 +170,7 @@ void executive_reach(hp_u32 self, hp_u32 task, hp_u64 place, hp_u64 release_ns) 
     struct run *run = &runs[task];
     hp_u32 first = !is_unfinished(run);
 
-    run->next.release_ns = hp_most(release_ns, run->next.release_ns);
+    run->next.release_ns = hp_max(release_ns, run->next.release_ns);
     record_release(run, &run->next);
     put(HP_RECORD_ITEM, clock_ticks(&guest.clock, run->next.release_ns), HP_RECORD_NONE, task,
         run->next.number, place);
@@ -184,11 +184,11 @@ void executive_reach(hp_u32 self, hp_u32 task, hp_u64 place, hp_u64 release_ns) 
 
 /* All releases before `end_ns`. */
 static void release_before(hp_u32 self, hp_u64 end_ns) {
-    end_ns = hp_least(end_ns, guest.arguments.horizon_ns);
+    end_ns = hp_min(end_ns, guest.arguments.horizon_ns);
     while (1) {
         hp_u64 flows_ns = flows_next_ns();
 
-        if (hp_least(flows_ns, heap_key(&releases)) >= end_ns)
+        if (hp_min(flows_ns, heap_key(&releases)) >= end_ns)
             return;
         if (flows_ns <= heap_key(&releases))
             flows_happen(self);
@@ -266,9 +266,9 @@ static void end_at_horizon(hp_u64 now_ns) {
 /* Puts a key into its place among the first `count`, which are in order. */
 static void keep_first(hp_u64 *first, hp_u32 count, hp_u64 key) {
     for (hp_u32 i = 0; i < count; i++) {
-        hp_u64 later = hp_most(key, first[i]);
+        hp_u64 later = hp_max(key, first[i]);
 
-        first[i] = hp_least(key, first[i]);
+        first[i] = hp_min(key, first[i]);
         key = later;
     }
 }
@@ -289,7 +289,7 @@ static void share(struct shares *shares, hp_u32 task, hp_u64 release_ns) {
     if (pinned == HP_NONE)
         keep_first(shares->first, shares->idle + 1u, release_ns);
     else
-        shares->own[pinned] = hp_least(shares->own[pinned], release_ns);
+        shares->own[pinned] = hp_min(shares->own[pinned], release_ns);
 }
 
 /* Deals the next releases out to the vcpus; returns this one's, and pokes those with too late an
@@ -312,7 +312,7 @@ static hp_u64 share_releases(hp_u32 self) {
         share(&shares, task, release_ns);
     for (hp_u32 vcpu = 0; vcpu < domain.vcpus; vcpu++) {
         hp_u32 is_idle = domain.slot[vcpu].task == HP_NONE;
-        hp_u64 next_ns = hp_least(shares.own[vcpu], shares.first[is_idle ? lower : shares.idle]);
+        hp_u64 next_ns = hp_min(shares.own[vcpu], shares.first[is_idle ? lower : shares.idle]);
 
         shares.own[vcpu] = next_ns;
         lower += is_idle;
@@ -326,7 +326,7 @@ static hp_u64 share_releases(hp_u32 self) {
 
 static hp_u64 next_release(hp_u32 self) {
     return domain.vcpus > 1u ? share_releases(self)
-                             : hp_least(heap_key(&releases), flows_next_release_ns());
+                             : hp_min(heap_key(&releases), flows_next_release_ns());
 }
 
 /* For the next release that this vcpu is to serve, or the horizon. */
@@ -334,7 +334,7 @@ static void set_next_alarm(hp_u32 self, hp_u64 now_ns, hp_u32 interrupted) {
     hp_u64 next_ns = HP_NEVER;
 
     if (now_ns < guest.arguments.horizon_ns)
-        next_ns = hp_least(next_release(self), guest.arguments.horizon_ns);
+        next_ns = hp_min(next_release(self), guest.arguments.horizon_ns);
     if (next_ns == places[self].alarm_ns && !interrupted)
         return;
     places[self].alarm_ns = next_ns;

@@ -150,7 +150,7 @@ hp_u64 flows_next_ns(void) {
 }
 
 hp_u64 flows_next_release_ns(void) {
-    return hp_least(heap_key(&releases), heap_key(&sending));
+    return hp_min(heap_key(&releases), heap_key(&sending));
 }
 
 hp_u32 flows_release(hp_u32 index, hp_u64 *release_ns, hp_u32 *task) {

@@ -48,7 +48,7 @@ _Noreturn void run_clocktick(void) {
     for (hp_u64 job = 0; now < horizon; job++) {
         stop_alarm();
         put(HP_RECORD_RUN, now, 0, HP_RECORD_NONE, job, 0);
-        time_loops(job, hp_least(now + span_ticks(told->task_time_ns), horizon));
+        time_loops(job, hp_min(now + span_ticks(told->task_time_ns), horizon));
         put(HP_RECORD_IDLE, counter(), 0, HP_RECORD_NONE, 0, 0);
         now = sleep_until(clock_ticks(&guest.clock, (job + 1u) * told->task_period_ns));
     }

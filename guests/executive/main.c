@@ -57,7 +57,7 @@ static hp_u64 measure_rate(void) {
         busy_loop(MEASURED_ROUNDS);
         ns = ratio_times(guest.clock.ns_per_tick, counter() - before);
         if (ns > 0)
-            best = hp_most(best, MEASURED_ROUNDS * LOOP_INSTRUCTIONS * 1000ull / ns);
+            best = hp_max(best, MEASURED_ROUNDS * LOOP_INSTRUCTIONS * 1000ull / ns);
     }
     return best;
 }

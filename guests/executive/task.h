@@ -90,7 +90,7 @@ static inline struct job task_next_job(const struct task *task, struct task_name
         gap_ns = task_draw(name, job.number, HP_DRAW_GAP, gap_ns, 2u * gap_ns);
     job.arrival_ns += gap_ns;
     job.release_ns =
-        hp_most(job.arrival_ns + task_jitter_ns(task, name, job.number), job.release_ns);
+        hp_max(job.arrival_ns + task_jitter_ns(task, name, job.number), job.release_ns);
     return job;
 }
 

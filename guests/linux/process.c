@@ -73,8 +73,7 @@ static void attach(const struct task *task) {
     if (told.scheduler == DOMAIN_RANKED)
         snprintf(rest, room, " key=%llu", (unsigned long long)task->rank);
     else if (told.scheduler == DOMAIN_EDF)
-        snprintf(rest, room, " key=%llu",
-                 (unsigned long long)hp_least(task->deadline_ns, LAST_KEY));
+        snprintf(rest, room, " key=%llu", (unsigned long long)hp_min(task->deadline_ns, LAST_KEY));
     ask(request);
 }
 

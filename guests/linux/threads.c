@@ -82,9 +82,9 @@ static void put(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task, hp_u64 job, 
         else
             ring->flags |= HP_RING_OVERFLOW;
         do {
-            place = hp_least(atomic_load(&taken), ring->capacity);
+            place = hp_min(atomic_load(&taken), ring->capacity);
             __atomic_store_n(&ring->written, place, __ATOMIC_RELEASE);
-        } while (place != hp_least(atomic_load(&taken), ring->capacity));
+        } while (place != hp_min(atomic_load(&taken), ring->capacity));
     }
     atomic_fetch_sub(&writing, 1u);
 }
@@ -198,7 +198,7 @@ static hp_u64 measure_rate(void) {
         busy_loop(MEASURED_ROUNDS, vcpu_here(), on_vcpu, 0);
         ns = ratio_times(clock_of_all.ns_per_tick, counter() - before);
         if (ns > 0)
-            best = hp_most(best, MEASURED_ROUNDS * LOOP_INSTRUCTIONS * 1000ull / ns);
+            best = hp_max(best, MEASURED_ROUNDS * LOOP_INSTRUCTIONS * 1000ull / ns);
     }
     return best;
 }
@@ -221,7 +221,7 @@ static void write_end(void) {
     atomic_store(&ended, 1u);
     while (atomic_load(&writing) > 0)
         clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, 0);
-    ring->written = hp_least(atomic_load(&taken), ring->capacity);
+    ring->written = hp_min(atomic_load(&taken), ring->capacity);
     writer_end(&(struct writer){ring, records}, ticks);
 }
 

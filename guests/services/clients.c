@@ -224,7 +224,7 @@ static hp_u64 ask_due(hp_u64 until_ns) {
     for (hp_u32 i = 0; i < client_count; i++) {
         if (clients[i].due_ns <= until_ns)
             ask(&clients[i]);
-        next_ns = hp_least(next_ns, clients[i].due_ns);
+        next_ns = hp_min(next_ns, clients[i].due_ns);
     }
     return next_ns;
 }
@@ -234,7 +234,7 @@ static void run(void) {
     hp_u64 at_ns;
 
     while ((at_ns = now_ns()) < end_ns) {
-        hp_u64 next_ns = hp_least(ask_due(at_ns), end_ns);
+        hp_u64 next_ns = hp_min(ask_due(at_ns), end_ns);
         struct timespec left = {0, 0};
         int count;
 

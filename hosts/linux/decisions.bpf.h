@@ -207,7 +207,7 @@ static __always_inline void account_grant(struct lock_domain *domain, const stru
     const hp_u32 run = grant->run, pay = grant->pay;
     hp_u64 span_ns = 0;
 
-    now_ns = hp_most(now_ns, hp_now_ns(&domain->core));
+    now_ns = hp_max(now_ns, hp_now_ns(&domain->core));
     if (now_ns > *since_ns) {
         span_ns = now_ns - *since_ns;
         *since_ns = now_ns;

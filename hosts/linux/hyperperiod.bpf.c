@@ -36,7 +36,7 @@ char _license[] SEC("license") = "GPL";
 
 /* When the timer has to fire, in time for a pick where the grant ends. */
 static __always_inline hp_u64 alert_ns(const struct managed *cpu) {
-    return cpu->until_ns - hp_least(cpu->until_ns, lead_of(cpu));
+    return cpu->until_ns - hp_min(cpu->until_ns, lead_of(cpu));
 }
 
 /* Has the timer fire then. Returns an error, or 0. */
@@ -72,7 +72,7 @@ static __always_inline void arm(struct managed *cpu) {
 
 /* At the pick that the timer asked for: what the way to it took. */
 static __always_inline void learn_lead(struct managed *cpu) {
-    const hp_u64 took_ns = hp_least(core_time() - cpu->fired_ns, LEAD_LIMIT_NS);
+    const hp_u64 took_ns = hp_min(core_time() - cpu->fired_ns, LEAD_LIMIT_NS);
 
     if (took_ns < cpu->lead_ns || cpu->lead_ns == 0)
         cpu->lead_ns = took_ns;
@@ -232,13 +232,13 @@ static __always_inline bool has_to_pick(const struct managed *cpu) {
 static __always_inline void count_free(struct managed *cpu) {
     if (!cpu->is_free || cpu->is_lent)
         return;
-    cpu->rest_ns -= hp_least(cpu->rest_ns, core_time() - cpu->free_ns);
+    cpu->rest_ns -= hp_min(cpu->rest_ns, core_time() - cpu->free_ns);
 }
 
 /* The background's turn is over: for what it had of it, it rests. */
 static __always_inline void end_turn(struct managed *cpu) {
     if (cpu->is_lent)
-        cpu->rest_ns = LX_RESTS * hp_most(core_time() - cpu->free_ns, LX_SHORT_TURN_NS);
+        cpu->rest_ns = LX_RESTS * hp_max(core_time() - cpu->free_ns, LX_SHORT_TURN_NS);
 }
 
 /* Nobody has what is stolen. */
@@ -273,10 +273,10 @@ static __always_inline bool has_turn(struct managed *cpu) {
     if (cpu->rest_ns > 0 || !scx_bpf_dsq_move_to_local(BACKGROUND)) {
         const hp_u64 rest_ns = cpu->rest_ns > 0 ? cpu->rest_ns : LX_RESTS * LX_TURN_NS;
 
-        cpu->until_ns = hp_least(cpu->until_ns, cpu->free_ns + rest_ns);
+        cpu->until_ns = hp_min(cpu->until_ns, cpu->free_ns + rest_ns);
         return false;
     }
-    cpu->until_ns = hp_least(cpu->until_ns, cpu->free_ns + LX_TURN_NS);
+    cpu->until_ns = hp_min(cpu->until_ns, cpu->free_ns + LX_TURN_NS);
     cpu->granted = LX_NOBODY;
     cpu->is_lent = 1;
     return true;
@@ -331,7 +331,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     if (cpu->granted == LX_NOBODY)
         run_background(prev);
     else if ((!cpu->is_free || !has_turn(cpu)) && !run_server(prev, cpu->granted))
-        cpu->until_ns = hp_least(cpu->until_ns, core_time() + LOOK_AGAIN_NS);
+        cpu->until_ns = hp_min(cpu->until_ns, core_time() + LOOK_AGAIN_NS);
     arm(cpu);
 }
 

@@ -291,7 +291,7 @@ int lx_look(struct lx_look *to) {
             to->runs_at = cpu_at(lx.global ? pcpu : LX_LOCK_OF(id));
     }
     to->present = server_by(id) != 0;
-    to->now_ns = hp_most(now_ns, hp_now_ns(&domain->core));
+    to->now_ns = hp_max(now_ns, hp_now_ns(&domain->core));
     to->remaining_ns = hp_remaining_ns(&domain->core, vcpu);
     __builtin_memcpy(&to->usage, usage_of(domain, vcpu), sizeof(to->usage));
     LEAVE(domain, flags);

@@ -659,7 +659,7 @@ static COLD uint64_t event_time(const struct lock_domain *ld)
     if ( ld->next_event < script->events )
         at_ns = script->event[ld->next_event].at_ns;
     if ( script->horizon_ns && !ld->ended )
-        at_ns = hp_least(at_ns, script->horizon_ns);
+        at_ns = hp_min(at_ns, script->horizon_ns);
     return at_ns;
 }
 

@@ -115,8 +115,8 @@ hp_u64 prove_parts(hp_u64 span_ns, hp_u64 part_ns) {
     return count;
 }
 
-/* What takes the place of hp_rest: by the law of division it is what the whole parts leave. */
-hp_u64 prove_rest(hp_u64 span_ns, hp_u64 part_ns) {
+/* What takes the place of hp_modulo: by the law of division it is what the whole parts leave. */
+hp_u64 prove_modulo(hp_u64 span_ns, hp_u64 part_ns) {
     __CPROVER_assert(part_ns > 0, "nothing is divided by zero");
     law_division(span_ns, part_ns);
     return span_ns - PRODUCT(QUOTIENT(span_ns, part_ns), part_ns);

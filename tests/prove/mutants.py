@@ -111,8 +111,8 @@ MUTANTS = (
         "a depleted cbs server gets all its refills, due or not",
         "cbs_catch_up",
         "budget/cbs.h",
-        "hp_least(hp_parts((hp_u64)-server->remaining_ns, server->params.budget_ns),\n"
-        "                            hp_parts(late_ns, server->params.period_ns))",
+        "hp_min(hp_parts((hp_u64)-server->remaining_ns, server->params.budget_ns),\n"
+        "                          hp_parts(late_ns, server->params.period_ns))",
         "hp_parts((hp_u64)-server->remaining_ns, server->params.budget_ns)",
     ),
     Mutant(
@@ -175,7 +175,7 @@ MUTANTS = (
         "an overrun multiplies without a bound",
         "sporadic_use_rounds",
         "budget/sporadic.h",
-        "hp_times(hp_least(rounds, most), server->params.period_ns)",
+        "hp_times(hp_min(rounds, most), server->params.period_ns)",
         "hp_times(rounds + (most & 0u), server->params.period_ns)",
     ),
     Mutant(

@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
-ARITHMETIC = ("hp_parts:prove_parts", "hp_rest:prove_rest", "hp_times:prove_times")
+ARITHMETIC = ("hp_parts:prove_parts", "hp_modulo:prove_modulo", "hp_times:prove_times")
 """Verbs of core/wide.h, and what takes their place: the laws of arithmetic.h."""
 QUEUE = ("hp_requeue:prove_requeue",)
 """The verb that tells the queues of a change, and the notebook of world.h that takes its place."""

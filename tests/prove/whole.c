@@ -214,7 +214,7 @@ static hp_u32 grant_holds(struct hp_core *core, const struct hp_pcpu *pcpu) {
 
 /* When the next refill is due that somebody has to look after. */
 static hp_u64 next_alarm(const struct hp_core *core) {
-    return hp_least(core->due.key[0], core->due.key[1]);
+    return hp_min(core->due.key[0], core->due.key[1]);
 }
 
 /* Whether the grant in force is the planned one. */
@@ -365,7 +365,7 @@ void prove_charge_pcpu(struct hp_core *core, hp_u32 number) {
 
 void prove_settle(struct hp_core *core, hp_u64 now_ns) {
     const struct frame before = frame_of(core);
-    const hp_u64 later_ns = hp_most(core->now_ns, now_ns);
+    const hp_u64 later_ns = hp_max(core->now_ns, now_ns);
     const hp_u64 due_ns = core->due_ns;
 
     SHOW(now_ns < TIMES, "times are narrow");
@@ -407,7 +407,7 @@ void whole_settle(void) {
     struct hp_core core = any_whole();
     const struct frame before = frame_of(&core);
     const hp_u64 now_ns = any_now();
-    const hp_u64 later_ns = hp_most(core.now_ns, now_ns);
+    const hp_u64 later_ns = hp_max(core.now_ns, now_ns);
     const hp_u64 due_ns = core.due_ns;
 
     hp_settle(&core, now_ns);
