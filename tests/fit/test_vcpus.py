@@ -286,6 +286,7 @@ def test_an_interrupted_search_leaves_what_it_has(monkeypatch: pytest.MonkeyPatc
 def test_guests_whose_jobs_move_get_interfaces_and_pcpus() -> None:
     system = many_tasks(8, scheduler="gedf", spread=True)
     fitted = fit(system, Options(limit_s=20.0))
+    assert result_of(fitted).asked.time_limit_s == 20.0
     assert fitted.status == "fitted"
     assert fitted.system is not None
     assert sorted(vcpu.pcpu or 0 for vcpu in vcpus_of(fitted.system)) == [0, 1, 2, 3]

@@ -240,6 +240,8 @@ class PlacementSearch:
             reason = "interrupted before anything was found" if self.stopped else NO_PCPU
             status = "not found" if self.stopped else "infeasible"
             found = Fitted(status, self.options, self.grid, split(self.opened), reason=reason)
+        # What was asked is the whole: each placement had what was left of the time.
+        found.options = self.options
         found.interrupted, found.settled = self.stopped, self.settled
         if not certain:
             # The bounds of one placement are none of all.
