@@ -43,7 +43,8 @@ PARTS = (
 )
 
 # What does not know each other in either direction, whatever the order: a host runs what it is
-# given, and the analysis judges without running. They meet in `runs`. No host needs another one.
+# given, and the analysis judges without running. They meet in `runs`. Neither of Xen and Linux
+# needs the other.
 STRANGERS = (("analysis", "hosts"), ("hosts.linux", "hosts.xen"))
 
 # Modules beside the parts that lead to all of them: the package as users know it, and its command.
@@ -150,10 +151,13 @@ def imports(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             base = list(module[: -node.level]) if node.level else []
             name = ".".join([*base, *([node.module] if node.module else [])])
-            # `from hyperperiod import analysis` names a part only in its list of names.
-            if name == "hyperperiod":
-                yield from (f"hyperperiod.{alias.name}" for alias in node.names)
-            else:
+            # `from hyperperiod import analysis` names a part only in its list of names, and
+            # `from hyperperiod.hosts import xen` a folder of one.
+            folder = PACKAGE.parent.joinpath(*name.split("."))
+            listed = [alias.name for alias in node.names]
+            inner = [one for one in listed if name == "hyperperiod" or (folder / one).is_dir()]
+            yield from (f"{name}.{one}" for one in inner)
+            if len(inner) < len(listed):
                 yield name
         elif isinstance(node, ast.Call) and called(node) in ("import_module", "__import__"):
             yield name_in_text(node.args[0], ".".join(module))

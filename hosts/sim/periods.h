@@ -110,7 +110,7 @@ class Periods {
 
     // The run ends, and all is charged.
     void finish(Ns now_ns) {
-        if (wanted_ && used(paid_ns_) >= left_ns_)
+        if (wanted_ && used(paid_ns_) >= left_ns_ && (keeps_old_ || now_ns <= end_ns_))
             complete(now_ns - static_cast<Ns>(used(paid_ns_) - left_ns_), NEVER);
         close(now_ns, NEVER);
         wanted_ = false;
@@ -170,7 +170,7 @@ class Periods {
     }
 
     void add_short(Ns since_ns) {
-        const i64 missing_ns = left_ns_ - used(paid_by(end_ns_, since_ns));
+        const i64 missing_ns = left_ns_ - std::max<i64>(used(paid_by(end_ns_, since_ns)), 0);
 
         count_.cut_short++;
         add(budget_ns_ - static_cast<Ns>(std::max<i64>(missing_ns, 0)));

@@ -153,7 +153,7 @@ def test_containers_and_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         (tmp_path / name).mkdir(parents=True)
     here = members.KernelFiles(proc=tmp_path, cgroups=tmp_path)
-    monkeypatch.setattr(members, "Host", lambda: here)
+    monkeypatch.setattr(members, "KernelFiles", lambda: here)
     assert words("linux", "attach", "web", "con") == ["container:"]
     assert words("linux", "attach", "web", "container:") == ["container:0a1b2c", "container:nginx"]
     assert words("linux", "detach", "web", "container:n") == ["container:nginx"]

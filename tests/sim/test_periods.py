@@ -50,6 +50,28 @@ def test_a_period_in_which_work_came_late_is_not_wanted() -> None:
     assert found == RunPeriods(wanted=0, short=0, least_supply_ns=None, latest_ns=None)
 
 
+def test_only_under_cbs_is_a_budget_used_up_after_its_period() -> None:
+    """The pick at 150 takes 30 and spans the deadline at 200: what b has then is another budget."""
+    c = domain("c", (5, 1000), task("t", 1000, 1, offset=150), priority=0)
+    b = domain("b", (175, 200), BUSY, priority=1)
+    for policy in ("ds", "polling+fp+none", "slice+fp+none", "periodic+fp+none"):
+        one = system(policy, c, b, overheads=Overheads(pick_ns=30))
+        found = run(one, 208)
+        agree(found.result, naive(found.header, found.records, 1))
+
+
+@pytest.mark.parametrize("offset", [87, 88])
+def test_a_period_that_is_over_when_it_begins_had_nothing(offset: int) -> None:
+    """v has used up its budget at 87 or 88, after periods of 4 that nothing was left for."""
+    h = domain("h", (84, 200), task("t", 200, 84, offset=2), priority=0)
+    v = domain("v", (3, 4), BUSY, priority=1)
+    w = domain("w", (1, 500), task("t", 500, 1, offset=offset), priority=2)
+    found = run(system("cbs+fp+none", h, v, w), 90)
+    counts = naive(found.header, found.records, 1)
+    agree(found.result, counts)
+    assert counts[1].least_supply_ns == 0
+
+
 def test_no_periods_of_sporadic_servers_and_best_effort() -> None:
     sporadic, rest = domain("a", (4, 10), BUSY), domain("b", None, BUSY)
     assert in_simulator(run(system("sporadic+fp+none", sporadic, rest), 100).result) == [None, None]

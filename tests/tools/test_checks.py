@@ -150,6 +150,10 @@ def test_strangers_do_not_know_each_other(
     assert found == (
         f"{path}: imports hyperperiod.{other}.b; {part} and {other} do not know each other"
     )
+    Path("src/hyperperiod", *other.split(".")).mkdir(parents=True)
+    above, _, name = f"hyperperiod.{other}".rpartition(".")
+    path.write_text(f"{indent}from {above} import {name}\n")
+    assert len(list(check_layers.wrong_imports())) == 1
     path.write_text(f"{indent}from hyperperiod.model import System\n")
     assert list(check_layers.wrong_imports()) == []
 

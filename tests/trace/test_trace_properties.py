@@ -385,6 +385,7 @@ def test_depleted_trips(policy: str, tmp_path: Path) -> None:
         (pair("ds").idle(0, H), "high pays, not nobody"),
         (pair("rtds", pcpus=2).arrive(0, L).run(0, L, H).idle(0, pcpu=1), "high pays, not low"),
         (three("ptps").idle(0, 0).idle(0, 2, pcpu=1), "c pays, not b"),
+        (three("ptps").idle(0, 0).idle(0, 0, pcpu=1), "pcpu 1: a pays, not b"),
         (three("ptps").idle(0, 0).idle(0, 1, pcpu=1).idle(4).idle(4, 1, pcpu=1), "pays, not c"),
     ],
 )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hosts: where a system is run. Each gives the same result object (`result`) and trace.
 
-What hosts on real kernels share is here, and no host knows another one: `debian` fetches packages
+What hosts on real kernels share is here, and neither knows the other: `debian` fetches packages
 and `build_job` watches builds; `guests` says what a guest is told; `rings` reads what was recorded,
 `replay` makes the same decisions again and `merge` makes one trace of a kernel's decisions and the
 jobs of its guests.

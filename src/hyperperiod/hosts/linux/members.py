@@ -40,7 +40,7 @@ SHORTEST_ID: Final = 6
 
 @dataclass(frozen=True)
 class KernelFiles:
-    """The machine: its processes and its cgroups."""
+    """Where the kernel shows processes and cgroups."""
 
     proc: Path = Path("/proc")
     cgroups: Path = field(default=Path("/sys/fs/cgroup"))

@@ -41,8 +41,6 @@ SCRIPT_OPTION = "hyperperiod-test="
 """When the run begins and ends, and what changes on the way."""
 OPTION_LIMIT = 120
 """How many characters an option has at most; Xen would take 127."""
-
-
 VCPU_LIMIT = 64
 PCPU_LIMIT = 8
 DOMAIN_LIMIT = 32
