@@ -45,7 +45,7 @@ PARTS = (
 # What does not know each other in either direction, whatever the order: a host runs what it is
 # given, and the analysis judges without running. They meet in `runs`. Neither of Xen and Linux
 # needs the other.
-STRANGERS = (("analysis", "hosts"), ("hosts.linux", "hosts.xen"))
+STRANGERS = (frozenset({"analysis", "hosts"}), frozenset({"hosts.linux", "hosts.xen"}))
 
 # Modules beside the parts that lead to all of them: the package as users know it, and its command.
 STARTS = ("__init__", "__main__", "front")
@@ -211,13 +211,13 @@ def wrong_imports() -> Iterator[str]:
                 yield f"{path}: {part} imports {name}; the order is {' < '.join(PARTS)}"
 
 
-def strangers(here: str, there: str) -> tuple[str, str] | None:
-    """The two parts that these modules are in, if they do not know each other."""
-    for one, other in STRANGERS:
-        for left, right in ((one, other), (other, one)):
-            if f"{here}.".startswith(f"{left}.") and f"{there}.".startswith(f"{right}."):
-                return left, right
-    return None
+def strangers(here: str, there: str) -> list[str]:
+    """The parts that these modules are in, or folders of one; none if these may know each other."""
+    for depth in (1, 2):
+        pair = [".".join(one.split(".")[:depth]) for one in (here, there)]
+        if frozenset(pair) in STRANGERS:
+            return pair
+    return []
 
 
 def is_module(name: str) -> bool:

@@ -176,10 +176,7 @@ def note(world: World, lives: Mapping[int, Life]) -> None:
         vcpu = world.vcpus[v]
         is_own = vcpu.level == 0
         pays = is_own and any(v in (grant.pay, grant.also) for grant in world.grants)
-        left = vcpu.remaining if is_own else 0
-        begin, budget = vcpu.deadline - vcpu.params.period, vcpu.params.budget
-        piece = Piece(world.now, begin, vcpu.deadline, budget, left, pays, vcpu.work)
-        lives[v].pieces.append(piece)
+        lives[v].pieces.append(piece_of(vcpu, world.now, pays=pays, works=vcpu.work))
 
 
 def note_at_once(world: World, lives: Sequence[Sequence[Life]]) -> None:
@@ -188,12 +185,13 @@ def note_at_once(world: World, lives: Sequence[Sequence[Life]]) -> None:
         vcpu = world.vcpus[v]
         pieces = lives[v][-1].pieces
         if vcpu.level == 0 and pieces and pieces[-1].deadline < vcpu.deadline <= world.now:
-            begin, budget = vcpu.deadline - vcpu.params.period, vcpu.params.budget
-            pieces.append(
-                Piece(
-                    world.now, begin, vcpu.deadline, budget, vcpu.remaining, pays=False, works=True
-                )
-            )
+            pieces.append(piece_of(vcpu, world.now, pays=False, works=True))
+
+
+def piece_of(vcpu: Vcpu, now: int, *, pays: bool, works: bool) -> Piece:
+    """A server as it is now; on a level of extra time it has nothing left of its own."""
+    begin, left = vcpu.deadline - vcpu.params.period, vcpu.remaining if vcpu.level == 0 else 0
+    return Piece(now, begin, vcpu.deadline, vcpu.params.budget, left, pays, works)
 
 
 def counted(life: Life, horizon: int) -> Iterator[tuple[int, int, int]]:

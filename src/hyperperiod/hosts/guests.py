@@ -136,14 +136,14 @@ def guest_ring_bytes(system: System, number: int, horizon_ns: int) -> int:
 
     An item has one record more, and one if it is dropped.
     """
-    records = 6 * sum(jobs_of(system, number, horizon_ns))
+    records = 6 * sum(job_counts(system, number, horizon_ns))
     for flow, hops in zip(system.flows, hop_places(system), strict=True):
         here = sum(where == number for where, _ in hops)
         records += (here + (hops[0][0] == number)) * _items(system, flow, horizon_ns)
     return HEADER.itemsize + RECORD.itemsize * (records + 1024)
 
 
-def jobs_of(system: System, number: int, horizon_ns: int) -> list[int]:
+def job_counts(system: System, number: int, horizon_ns: int) -> list[int]:
     """For each task of a domain: so many jobs have records to be kept, at most."""
     jobs = [_own_jobs(task, horizon_ns) for task in system.domains[number].tasks]
     visits = [0] * len(jobs)

@@ -14,7 +14,7 @@ from pathlib import Path
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.channels import channels_of
 from hyperperiod.hosts.cpio import archive
-from hyperperiod.hosts.guests import guest_ring_bytes, guest_words, jobs_of
+from hyperperiod.hosts.guests import guest_ring_bytes, guest_words, job_counts
 from hyperperiod.hosts.qemu import ICOUNT_RATE
 from hyperperiod.hosts.recorded_run import RunOptions, RunRequest
 from hyperperiod.hosts.xen import command_line
@@ -146,7 +146,7 @@ def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:
     calls = 4096.0
     policies = [system.policy, *(swap.policy for swap in system.swaps)]
     for number in range(len(system.domains)):
-        calls += 6 * sum(jobs_of(system, number, horizon_ns))
+        calls += 6 * sum(job_counts(system, number, horizon_ns))
     for vcpu in vcpus_of(system):
         if vcpu.interface is not None:
             per_period = 20 if any(policy.budget == "sporadic" for policy in policies) else 6
