@@ -14,14 +14,14 @@ namespace hyperperiod::trace {
 
 namespace {
 
-constexpr Time turn = 1'000'000;
+constexpr Time guest_turn = 1'000'000;
 
 // How long one may run while others wait.
 Time longest_run(const Header &header) {
     const auto guests = std::count_if(header.vcpus.begin(), header.vcpus.end(),
                                       [](const Vcpu &vcpu) { return vcpu.best_effort; });
     const bool shared = !header.partitioned && header.pcpus > 1;
-    return (shared ? guests : 1) * (turn + header.late);
+    return (shared ? guests : 1) * (guest_turn + header.late);
 }
 
 // Looks for best effort in time that belongs to others, on others' bills, or without end.

@@ -21,7 +21,7 @@ namespace hyperperiod::trace {
 
 namespace {
 
-struct Job {
+struct WaitingJob {
     u32 number;
     u64 deadline; // 0: none
 };
@@ -218,7 +218,7 @@ class GuestOrder : public Property {
     }
 
     std::vector<Members> guests_;
-    std::vector<std::deque<Job>> jobs_;
+    std::vector<std::deque<WaitingJob>> jobs_;
     std::vector<Running> grants_;
     std::vector<u8> work_;
     std::vector<u16> of_vcpu_, of_task_; // the number of the guest that they belong to

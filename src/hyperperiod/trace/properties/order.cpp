@@ -14,10 +14,6 @@ namespace hyperperiod::trace {
 
 namespace {
 
-bool among(const std::vector<u16> &ids, u16 id) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
 // Compares who runs with who should.
 class InOrder : public Property {
   public:

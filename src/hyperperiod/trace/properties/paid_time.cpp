@@ -22,7 +22,7 @@ struct Span {
 };
 
 // What one server owes and pays on one pcpu.
-struct Book {
+struct PaidBook {
     std::vector<Span> due;       // since its last charge
     std::optional<Span> surplus; // charged last, but not due; may go on
     std::optional<Time> paid;    // when its last charge ended
@@ -92,7 +92,7 @@ class PaidTime : public Property {
         const Time start = end - static_cast<Time>(std::min<u64>(record.value, u64{longest}));
         order(record.pcpu, end);
         const Key key = key_of(record.pcpu, record.payer);
-        Book &book = books_[key];
+        PaidBook &book = books_[key];
         if (book.paid && start < *book.paid)
             verdict.add({0, verdict.count, 0, 0}, start, [&] {
                 return header.server_name(record.payer) + " is charged twice for one time on pcpu "
@@ -121,7 +121,7 @@ class PaidTime : public Property {
         });
     }
 
-    void overpaid(Key key, Book &book, const Span &more) {
+    void overpaid(Key key, PaidBook &book, const Span &more) {
         if (more.start >= more.end)
             return;
         if (book.surplus && book.surplus->end == more.start) {
@@ -132,7 +132,7 @@ class PaidTime : public Property {
         book.surplus = more;
     }
 
-    void flush(Key key, Book &book) {
+    void flush(Key key, PaidBook &book) {
         if (book.surplus && book.surplus->end - book.surplus->start > header.late)
             add(key, 0, book.surplus->start, [&] {
                 return who(key) + " is charged until " + std::to_string(book.surplus->end)
@@ -152,7 +152,7 @@ class PaidTime : public Property {
     }
 
     std::vector<Open> open_;
-    std::unordered_map<Key, Book> books_;
+    std::unordered_map<Key, PaidBook> books_;
 };
 
 } // namespace

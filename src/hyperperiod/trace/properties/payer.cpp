@@ -14,10 +14,6 @@ namespace hyperperiod::trace {
 
 namespace {
 
-bool among(const std::vector<u16> &ids, u16 id) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
 // Compares the payers of every grant with those that the policy names.
 class Payer : public Property {
   public:

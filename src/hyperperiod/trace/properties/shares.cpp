@@ -33,7 +33,7 @@ struct Share {
 };
 
 // The book of one pcpu: what was given out there, and to whom.
-struct Book {
+struct ShareBook {
     u64 swaps = 0, moves = 0;
     std::optional<Share> share;
     std::map<u16, u64> scores;
@@ -59,13 +59,13 @@ class Shares : public Property {
 
     void moment(Moment &moment) override {
         for (u16 pcpu = 0; pcpu < header.pcpus; pcpu++) {
-            std::optional<Book> &book = books_[pcpu];
+            std::optional<ShareBook> &book = books_[pcpu];
             if (moment.rules[pcpu].slack != Slack::weights) {
                 book.reset();
                 continue;
             }
             if (!book || book->swaps != moment.swaps)
-                book = Book{moment.swaps, moment.moves, {}, {}, {}};
+                book = ShareBook{moment.swaps, moment.moves, {}, {}, {}};
             forget_moved(moment, pcpu, *book);
             judge(moment, pcpu, *book);
         }
@@ -73,7 +73,7 @@ class Shares : public Property {
 
   private:
     // Those that have moved begin anew where they are.
-    static void forget_moved(const Moment &moment, u16 pcpu, Book &book) {
+    static void forget_moved(const Moment &moment, u16 pcpu, ShareBook &book) {
         if (book.moves == moment.moves)
             return;
         book.moves = moment.moves;
@@ -81,7 +81,7 @@ class Shares : public Property {
             std::erase_if(*kept, [&](const auto &one) { return moment.home(one.first) != pcpu; });
     }
 
-    void judge(Moment &moment, u16 pcpu, Book &book) {
+    void judge(Moment &moment, u16 pcpu, ShareBook &book) {
         const Grant &grant = moment.grants[pcpu];
         Group &group = group_of(moment, pcpu);
         if (grant.run == nobody || grant.pay != nobody) {
@@ -102,7 +102,7 @@ class Shares : public Property {
             begin(moment, pcpu, grant.run, book, book.share->start + share_length);
     }
 
-    void judge_idle(const Moment &moment, Group &group, u16 pcpu, const Book &book) {
+    void judge_idle(const Moment &moment, Group &group, u16 pcpu, const ShareBook &book) {
         const u16 waiting = first(moment, pcpu, book, moment.now);
         if (waiting == nobody)
             return;
@@ -112,14 +112,14 @@ class Shares : public Property {
         });
     }
 
-    static bool goes_on(const Moment &moment, u16 run, const Book &book) {
+    static bool goes_on(const Moment &moment, u16 run, const ShareBook &book) {
         return book.share && book.share->vcpu == run && moment.has_work(run)
                && moment.now < book.share->start + share_length
                && moment.work_since[run] <= book.share->start;
     }
 
     // Another share begins: was the one before it over, or beaten by a claim?
-    void judge_end(const Moment &moment, Group &group, u16 run, const Book &book) {
+    void judge_end(const Moment &moment, Group &group, u16 run, const ShareBook &book) {
         if (!book.share || moment.now >= book.share->start + share_length)
             return;
         const Share &share = *book.share;
@@ -131,13 +131,13 @@ class Shares : public Property {
                   [&] { return "the share of " + header.server_name(share.vcpu) + " ends early"; });
     }
 
-    bool is_claimed(const Moment &moment, u16 pcpu, const Book &book) const {
+    bool is_claimed(const Moment &moment, u16 pcpu, const ShareBook &book) const {
         const u16 vcpu = first(moment, pcpu, book, moment.now);
         return vcpu != nobody && claim_of(moment, vcpu, book) < book.share->claim;
     }
 
     // A share for the one that runs: is it its turn? It costs a claim, or score.
-    void begin(const Moment &moment, u16 pcpu, u16 run, Book &book, Time at) {
+    void begin(const Moment &moment, u16 pcpu, u16 run, ShareBook &book, Time at) {
         const u16 right = first(moment, pcpu, book, at);
         if (run != right)
             verdict.add(at, [&] {
@@ -159,7 +159,7 @@ class Shares : public Property {
     }
 
     // Who may have a share that begins then; nobody if there is no room for it.
-    u16 first(const Moment &moment, u16 pcpu, const Book &book, Time at) const {
+    u16 first(const Moment &moment, u16 pcpu, const ShareBook &book, Time at) const {
         u16 best = nobody;
         u64 least = no_claim;
         for (const Queue::Entry &entry : group_of(moment, pcpu).working) {
@@ -192,7 +192,7 @@ class Shares : public Property {
         return found;
     }
 
-    static u64 claim_of(const Moment &moment, u16 vcpu, const Book &book) {
+    static u64 claim_of(const Moment &moment, u16 vcpu, const ShareBook &book) {
         const Server *const server = moment.server(vcpu);
         if (server == nullptr || server->claims() == found_in(book.settled, vcpu))
             return no_claim;
@@ -214,7 +214,7 @@ class Shares : public Property {
         return moment.groups[moment.header.partitioned ? pcpu : 0];
     }
 
-    std::vector<std::optional<Book>> books_;
+    std::vector<std::optional<ShareBook>> books_;
 };
 
 } // namespace
