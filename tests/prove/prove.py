@@ -107,7 +107,7 @@ def ask_case(proof: Proof, case: tuple[str, ...], sources: Path) -> list[dict[st
         told = run(
             [
                 *(CBMC / "bin/cbmc", program, "--function", proof.name, "--json-ui"),
-                *("--external-sat-solver", "cadical", "--unwind", str(proof.unwind)),
+                *("--external-sat-solver", HERE / "solver", "--unwind", str(proof.unwind)),
                 *(WHOLE_CHECKS if proof.whole else CHECKS),
             ]
         )
