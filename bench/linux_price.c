@@ -39,6 +39,7 @@
 
 #include "bench/linux_pick.h"
 #include "core/hyperperiod.h"
+#include "tests/linux/pass_time.h"
 
 #define NS_PER_S 1000000000ull
 #define DEADLINE_CLASS 6 /* SCHED_DEADLINE */
@@ -53,7 +54,7 @@
  * released at every phase of it. */
 #define JOBS 100
 #define PERIOD_NS 11000000ull
-#define WORK_LOOPS 1000000ull /* of two instructions: 2 ms */
+#define WORK_ROUNDS 5000 /* of 400 instructions: 2 ms */
 
 #define PICKS 1000
 
@@ -189,11 +190,6 @@ static int pong(char **places) {
 
 /* --- a cyclic task -------------------------------------------------------------------------- */
 
-/* Two instructions a loop, whatever the compiler thinks of loops. */
-static void work(uint64_t loops) {
-    __asm__ volatile("1:\tdec %0\n\tjnz 1b" : "+r"(loops) : : "cc");
-}
-
 static int by_value(const void *first, const void *second) {
     const uint64_t a = *(const uint64_t *)first, b = *(const uint64_t *)second;
 
@@ -211,7 +207,7 @@ static _Noreturn void hog(const char *place, int there) {
     enter(place);
     put(there);
     for (;;)
-        work(WORK_LOOPS);
+        pass_time(WORK_ROUNDS);
 }
 
 static int cyclic(const char *place, const char *neighbour) {
@@ -235,7 +231,7 @@ static int cyclic(const char *place, const char *neighbour) {
     for (int job = 0; job < JOBS; job++, release += PERIOD_NS) {
         sleep_until(release);
         delays[job] = now_ns() - release;
-        work(WORK_LOOPS);
+        pass_time(WORK_ROUNDS);
         responses[job] = now_ns() - release;
     }
     if (greedy) {

@@ -23,9 +23,9 @@ pytestmark = pytest.mark.xdist_group("daemon on linux")
 
 JOBS = 100
 PERIOD_NS = 10_000_000
-ROUNDS = 600_000
-"""How long a job is: a round is two instructions, and an instruction takes one nanosecond."""
-JOB_NS = 2 * ROUNDS
+ROUNDS = 3_000
+"""How long a job is: a round is 400 instructions, and an instruction takes one nanosecond."""
+JOB_NS = 400 * ROUNDS
 
 BODY = f"""\
 hog() {{

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A loop whose instructions are known, and mostly do nothing: a machine that counts instructions is
+ * through a block of them at once, a hundred times as fast as round a loop of two.
+ */
+#ifndef TESTS_LINUX_PASS_TIME_H
+#define TESTS_LINUX_PASS_TIME_H
+
+/* 400 instructions a round, whatever the compiler thinks of loops; at least one round. */
+static inline void pass_time(unsigned long rounds) {
+    __asm__ volatile("1:\t.rept 398\n\tnop\n\t.endr\n\tdec %0\n\tjnz 1b" : "+r"(rounds) : : "cc");
+}
+
+#endif /* TESTS_LINUX_PASS_TIME_H */
