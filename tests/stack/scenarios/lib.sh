@@ -72,33 +72,35 @@ moved() {
   ok hyperperiod-xen move "$1" "$2"
 }
 
-# How far a vcpu, NAME:VCPU or NAME, has come, by the last line that its guest printed about it.
+# How far each of these vcpus, NAME:VCPU or NAME, has come, by the last lines that their guests
+# printed: a line for each. One look at all of them: a process takes a tenth of a second here.
 progress() {
-  tail -n 12 "/var/log/xen/guest-${1%:*}.log" | awk -v vcpu="vcpu=$(vcpu_of "$1")" \
-    '$1 == "seen" && $2 == vcpu { got = $4 " " $7 } END { print got }'
-}
-
-vcpu_of() {
-  case $1 in
-    *:*) echo "${1#*:}" ;;
-    *) echo 0 ;;
-  esac
+  progress_of=$*
+  for vcpu in "$@"; do
+    shift
+    set -- "$@" "/var/log/xen/guest-${vcpu%:*}.log"
+  done
+  tail -v -n 12 "$@" | awk -v vcpus="$progress_of" '
+    $1 == "==>" { guest = $2 }
+    $1 == "seen" { got[guest, $2] = $4 " " $7 }
+    END {
+      count = split(vcpus, names, " ")
+      for (each = 1; each <= count; each++) {
+        split(names[each] ":0", part, ":")
+        print names[each], got["/var/log/xen/guest-" part[1] ".log", "vcpu=" part[2]]
+      }
+    }'
 }
 
 # Waits until all of these vcpus have got on: their time (spin) or their jobs (sleep, storm) grew.
 alive() {
-  : >/tmp/was
-  for vcpu in "$@"; do
-    echo "$vcpu $(progress "$vcpu")" >>/tmp/was
-  done
+  progress "$@" >/tmp/was
   alive_tries=0
-  while read -r vcpu was; do
-    while [ "$(progress "$vcpu")" = "$was" ]; do
-      alive_tries=$((alive_tries + 1))
-      [ "$alive_tries" -lt 200 ] || fail "vcpu $vcpu makes no progress"
-      usleep 50000
-    done
-  done </tmp/was
+  while progress "$@" >/tmp/is && alive_stuck=$(grep -F -x -f /tmp/was /tmp/is); do
+    alive_tries=$((alive_tries + 1))
+    [ "$alive_tries" -lt 400 ] || fail "no progress: $alive_stuck"
+    usleep 50000
+  done
 }
 
 free_memory() {

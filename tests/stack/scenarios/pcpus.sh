@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # pcpus leave and join a pool whose vcpus run; a guest is paused, leaves, comes back, and dies.
-for _ in 1 2 3; do
+for _ in 1 2; do
   ok xl cpupool-cpu-remove real-time 2
   says '"pcpus": \[1\]' hyperperiod-xen pool-info real-time --json
   alive busy:0 busy:1 sleep
@@ -18,7 +18,7 @@ ok xl cpupool-cpu-remove Pool-0 2
 ok xl cpupool-cpu-add real-time 2
 alive busy:1
 
-for _ in 1 2 3 4 5; do
+for _ in 1 2; do
   ok xl pause busy
   ok xl unpause busy
 done
