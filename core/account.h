@@ -142,7 +142,7 @@ HP_FN hp_i64 hp_after_refills(hp_i64 remaining_ns, hp_u64 budget_ns, hp_u64 refi
 HP_FN void hp_refilled(struct hp_core *core, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
-    HP_ASSERT(server->remaining_ns <= hp_most_held(core, server));
+    HP_ASSERT(server->remaining_ns <= hp_most_ns(core, server));
     server->level = 0;
     server->extra_ns = 0;
     HP_NOTE(core, HP_NOTE_REPLENISH, core->now_ns, vcpu, server->remaining_ns);

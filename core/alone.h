@@ -28,7 +28,7 @@ HP_FN void hp_ensure_plan(struct hp_core *core) {
 
 /* Who should run on the pcpu, as soon as its context is there. */
 HP_FN hp_u32 hp_only_run(struct hp_core *core, const struct hp_plan *plan) {
-    return hp_holds(core) ? hp_able_to_run(core, plan->run, 0) : plan->run;
+    return hp_reports_saved(core) ? hp_able_to_run(core, plan->run, 0) : plan->run;
 }
 
 /* Makes the planned grant the grant in force, until its payers or an alarm end it. */

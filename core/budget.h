@@ -89,7 +89,7 @@ HP_FN void hp_activate(struct hp_core *core, hp_u32 vcpu, hp_u64 now_ns) {
 HP_FN void hp_start_server(struct hp_core *core, hp_u32 vcpu, hp_i64 left_ns, hp_u64 refill_ns) {
     struct hp_server *server = hp_server_of(core, vcpu);
 
-    HP_ASSERT(left_ns <= hp_most_held(core, server));
+    HP_ASSERT(left_ns <= hp_most_ns(core, server));
     server->level = 0;
     server->extra_ns = 0;
     server->remaining_ns = left_ns;

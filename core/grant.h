@@ -267,7 +267,7 @@ HP_FN void hp_give_turn(struct hp_core *core, struct hp_pcpu *pcpu, hp_u32 vcpu,
  * on its pcpu nobody needs to be held: a host that adds the second says who is (hp_hold).
  */
 HP_FN void hp_hand_over(struct hp_core *core, hp_u32 pcpu, hp_u32 before, hp_u32 now) {
-    if (!hp_holds(core) || hp_pcpus(core) == 1 || before == now)
+    if (!hp_reports_saved(core) || hp_pcpus(core) == 1 || before == now)
         return;
     if (hp_is_vcpu(before))
         hp_server_of(core, before)->held_on = pcpu;

@@ -41,7 +41,7 @@ HP_RARE hp_u32 hp_init(struct hp_core *core, const struct hp_config *config, hp_
         return error;
     hp_set_rules(core, &config->policy);
     core->pcpus = config->pcpus;
-    core->reports_saved = config->holds;
+    core->reports_saved = config->reports_saved;
     core->numbers = 0;
     core->efforts = 0;
     core->bound = 0;

@@ -40,7 +40,7 @@ HP_FN hp_u32 hp_keeps_law(const struct hp_core *core, const struct hp_server *se
     if (!hp_parameters_hold(server->params.period_ns, server->params.budget_ns)
         || !hp_change_holds(server))
         return 0;
-    if (server->remaining_ns > hp_most_held(core, server) || server->remaining_ns < -(hp_i64)at_ns)
+    if (server->remaining_ns > hp_most_ns(core, server) || server->remaining_ns < -(hp_i64)at_ns)
         return 0;
     if (hp_has(core, HP_TIMED) && server->remaining_ns > 0
         && server->deadline_ns < server->params.period_ns)

@@ -103,7 +103,7 @@ HP_RARE hp_u32 hp_drop_pcpu(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
         return HP_ERROR_PCPUS;
     hp_settle_now(core, now_ns);
     ran = hp_pcpu_of(core, pcpu)->grant.run;
-    if (hp_holds(core) && hp_is_vcpu(ran))
+    if (hp_reports_saved(core) && hp_is_vcpu(ran))
         hp_server_of(core, ran)->held_on = pcpu;
     hp_rename_pcpu(core, pcpu, 0, HP_PCPUS);
     if (pcpu != last) {
@@ -140,7 +140,7 @@ HP_FN void hp_return(struct hp_core *core, hp_u32 pcpu, hp_u64 now_ns) {
 }
 
 HP_FN void hp_hold(struct hp_core *core, hp_u32 vcpu, hp_u32 pcpu) {
-    HP_ASSERT(hp_holds(core) && hp_present(core, vcpu));
+    HP_ASSERT(hp_reports_saved(core) && hp_present(core, vcpu));
     hp_server_of(core, vcpu)->held_on = pcpu;
 }
 

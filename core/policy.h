@@ -26,24 +26,24 @@
     ROW("hsf-fp", one, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE)                             \
     ROW("partitioned-hsf-fp", partitioned, HP_BUDGET_PERIODIC, HP_ORDER_FP, HP_SLACK_NONE)
 
-/* How many budgets a server can hold under a budget rule. */
-#define HP_MOST_HELD(name, NAME, catch_up, charge, arrive, account, traits, holds, ...)            \
+/* The most that a server can have under a budget rule, in budgets. */
+#define HP_MOST_BUDGETS(name, NAME, catch_up, charge, arrive, account, traits, most, ...)          \
     case HP_BUDGET_##NAME:                                                                         \
-        return holds;
-HP_FN hp_u32 hp_budgets_held(hp_u32 budget) {
-    switch ((enum hp_budget)budget) { HP_BUDGETS(HP_MOST_HELD) }
+        return most;
+HP_FN hp_u32 hp_most_budgets(hp_u32 budget) {
+    switch ((enum hp_budget)budget) { HP_BUDGETS(HP_MOST_BUDGETS) }
     return 1;
 }
 
-/* The most that this server can hold under the rule in force. */
-HP_FN hp_i64 hp_most_held(const struct hp_core *core, const struct hp_server *server) {
-    return (hp_i64)(server->params.budget_ns * hp_budgets_held(core->policy.budget));
+/* The same for this server under the rule in force. */
+HP_FN hp_i64 hp_most_ns(const struct hp_core *core, const struct hp_server *server) {
+    return (hp_i64)(server->params.budget_ns * hp_most_budgets(core->policy.budget));
 }
 
 /* What a budget rule's row says in one number, 16 bits each from the lowest on: its traits, the
  * orders that it goes with, the slack rules on one pcpu, and on several; 0 of one that is not
  * offered. */
-#define HP_BUDGET_ROW(name, NAME, catch_up, charge, arrive, account, traits, holds, orders, one,   \
+#define HP_BUDGET_ROW(name, NAME, catch_up, charge, arrive, account, traits, most, orders, one,    \
                       several)                                                                     \
     case HP_BUDGET_##NAME:                                                                         \
         return HP_OFFERS(BUDGET_##NAME) ? (traits) | (hp_u64)(orders) << 16 | (hp_u64)(one) << 32  \

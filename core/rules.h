@@ -16,7 +16,7 @@
  *   account   whose hp_*_start, hp_*_settled_at and hp_*_holds know what a server has besides
  *             what remains and its deadline: plain for nothing
  *   traits    what others must know of it (below)
- *   holds     the most that a server can hold, in budgets
+ *   most      the most that a server can have, in budgets
  *   orders    the order rules that it goes with
  *   one       the slack rules that it goes with on one pcpu
  *   several   those on several pcpus together; 0: it is not defined there

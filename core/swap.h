@@ -33,7 +33,7 @@ HP_FN void hp_swap_out(struct hp_core *core, hp_u32 vcpu) {
 /* Brings a server under the new rules, with no more than these let it have. */
 HP_ONCE hp_u32 hp_swap_in(struct hp_core *core HP_NOT_NULL, hp_u32 vcpu) {
     struct hp_server *server = hp_server_of(core, vcpu);
-    const hp_i64 most_ns = hp_most_held(core, server);
+    const hp_i64 most_ns = hp_most_ns(core, server);
     const hp_i64 left_ns = server->remaining_ns < most_ns ? server->remaining_ns : most_ns;
 
     HP_ASSERT(hp_is_served(core, vcpu) && !core->swapping);

@@ -77,8 +77,9 @@ struct hp_config {
     hp_u64 quantum_ns; /* 0: no quantum, everything is event driven */
     hp_u64 spare_period_ns;
     hp_u64 spare_budget_ns;
-    hp_u32 holds; /* the host says when a vcpu is off its pcpu (hp_saved); else it is at the pick */
-    hp_u64 decision_ns; /* what a decision takes on this host, at most 1 ms; 0: no time at all */
+    hp_u32 reports_saved; /* the host says when a vcpu is off its pcpu (hp_saved); else it is at the
+                             pick */
+    hp_u64 decision_ns;   /* what a decision takes on this host, at most 1 ms; 0: no time at all */
 };
 
 /* Who runs, who pays, until when. */
@@ -199,7 +200,7 @@ struct hp_core {
     struct hp_policy policy; /* hp_set_rules */
     hp_u32 traits;           /* what the three rules are like (rules.h) */
     hp_u32 pcpus;
-    hp_u32 reports_saved; /* hp_config.holds */
+    hp_u32 reports_saved; /* hp_config.reports_saved */
     hp_u32 numbers;       /* vcpu numbers that are in use are below this */
     hp_u32 efforts;       /* best-effort vcpus that are present */
     hp_u32 bound;         /* vcpus that are bound to pcpus */
@@ -256,7 +257,7 @@ HP_FN hp_u32 hp_pcpus(const struct hp_core *core) {
 }
 
 /* Whether the host says when a vcpu is off its pcpu. With one pcpu nobody waits for that. */
-HP_FN hp_u32 hp_holds(const struct hp_core *core) {
+HP_FN hp_u32 hp_reports_saved(const struct hp_core *core) {
     return HP_PCPUS == 1u ? 0u : core->reports_saved;
 }
 

@@ -73,7 +73,7 @@ struct hp_record {
 
 /* Kinds that only rings have: ROW(number, NAME, text). Other calls of the core: */
 #define HP_CALL_KINDS(ROW)                                                                         \
-    /* hp_init; value as SWAP, | global << 24 (hp_config.holds is 1 if global); job: pcpus */      \
+    /* hp_init; value as SWAP, | global << 24 (and reports_saved); job: pcpus */                   \
     ROW(32, START, "start")                                                                        \
     ROW(33, QUANTUM, "quantum") /* before START: value = quantum_ns */                             \
     /* before START, SET_SPARE, ADD, ...: value = the budget in it */                              \

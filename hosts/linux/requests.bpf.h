@@ -90,7 +90,7 @@ int lx_start(struct lx_start *to) {
     config.policy.order = to->policy.order;
     config.policy.slack = to->policy.slack;
     config.pcpus = lx.global ? lx.places : 1;
-    config.holds = lx.global != 0;
+    config.reports_saved = lx.global != 0;
     config.quantum_ns = to->quantum_ns;
     config.decision_ns = to->decision_ns;
     config.spare_period_ns = to->spare_period_ns;
@@ -113,7 +113,7 @@ int lx_start(struct lx_start *to) {
     record_call(lock, HP_RECORD_QUANTUM, HP_NONE, config.quantum_ns);
     record_call(lock, HP_RECORD_BUDGET, HP_NONE, config.spare_budget_ns);
     record_call(lock, HP_RECORD_SET_SPARE, HP_NONE, config.spare_period_ns);
-    record(lock, policy_word(&config.policy) | (hp_u64)config.holds << 24,
+    record(lock, policy_word(&config.policy) | (hp_u64)config.reports_saved << 24,
            hp_record_who(config.pcpus, 0, HP_NONE),
            hp_record_what(HP_RECORD_START, HP_NONE, HP_RECORD_NONE, 0));
     return 0;

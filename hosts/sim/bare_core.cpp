@@ -24,7 +24,7 @@ namespace nb = nanobind;
 class Core {
   public:
     Core(hp_u32 budget, hp_u32 order, hp_u32 slack, hp_u32 pcpus, hp_u64 quantum_ns,
-         hp_u64 spare_period_ns, hp_u64 spare_budget_ns, hp_u64 now_ns, bool holds)
+         hp_u64 spare_period_ns, hp_u64 spare_budget_ns, hp_u64 now_ns, bool reports_saved)
         : core_(std::make_unique<hp_core>()) {
         hp_config config{};
 
@@ -33,7 +33,7 @@ class Core {
         config.quantum_ns = quantum_ns;
         config.spare_period_ns = spare_period_ns;
         config.spare_budget_ns = spare_budget_ns;
-        config.holds = holds;
+        config.reports_saved = reports_saved;
         const hp_u32 error = hp_init(core_.get(), &config, now_ns);
 
         if (error != HP_OK)
@@ -123,7 +123,7 @@ inline void Core::bind(nb::module_ &module) {
         .def(nb::init<hp_u32, hp_u32, hp_u32, hp_u32, hp_u64, hp_u64, hp_u64, hp_u64, bool>(),
              arg("budget"), arg("order"), arg("slack"), arg("pcpus"), arg("quantum_ns"),
              arg("spare_period_ns"), arg("spare_budget_ns"), arg("now_ns") = 0,
-             arg("holds") = false)
+             arg("reports_saved") = false)
         .def("add", &Core::add, arg("vcpu"), arg("period_ns"), arg("budget_ns"), arg("priority"),
              arg("flags"), arg("now_ns"), arg("weight") = 0)
         .def("update", &Core::update, arg("vcpu"), arg("period_ns"), arg("budget_ns"),

@@ -225,7 +225,7 @@ void Replay::check() {
 void Replay::start(const hp_record &record) {
     config_.policy = policy_of(record.value);
     config_.pcpus = record.job;
-    config_.holds = record.value >> 24 & 1;
+    config_.reports_saved = record.value >> 24 & 1;
     heard_->replay = nullptr;
     if (const u32 error = hp_init(core(), &config_, now_ns_); error != HP_OK)
         throw std::invalid_argument("hp_init: error " + std::to_string(error));

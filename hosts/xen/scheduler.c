@@ -126,7 +126,8 @@ static COLD void record_start(struct lock_domain *ld, const struct hp_config *co
     record_call(ld, HP_RECORD_BUDGET, HP_NONE, config->spare_budget_ns, 0);
     record_call(ld, HP_RECORD_SET_SPARE, HP_NONE, config->spare_period_ns, 0);
     record_call(ld, HP_RECORD_START, HP_NONE,
-                policy_word(&config->policy) | (uint64_t)config->holds << 24, config->pcpus);
+                policy_word(&config->policy) | (uint64_t)config->reports_saved << 24,
+                config->pcpus);
 }
 
 static void record_grant(struct lock_domain *ld, unsigned int pcpu, const struct hp_grant *grant,
@@ -309,10 +310,10 @@ static COLD void add_to_core(struct lock_domain *ld, struct vcpu_slot *slot, uin
         ASSERT(!error);
     }
     record_server(ld, HP_RECORD_ADD, slot->number, params);
-    if ( hp_holds(&ld->core) )
+    if ( hp_reports_saved(&ld->core) )
         bind_unit(ld, slot, slot->unit->cpu_hard_affinity);
     /* It may be on a pcpu: only a global policy could give it another meanwhile. */
-    if ( hp_holds(&ld->core) && slot->unit->is_running )
+    if ( hp_reports_saved(&ld->core) && slot->unit->is_running )
     {
         const unsigned int pcpu = hyperperiod_pcpu_slot(ld, sched_unit_master(slot->unit));
 
@@ -676,7 +677,7 @@ static COLD void start_phase(struct lock_domain *ld, enum phase phase, unsigned 
 
     if ( phase == PHASE_BOOTING )
         hyperperiod_default_policy(&config.policy, is_global(ld->pool) ? 2 : 1);
-    config.holds = is_global(ld->pool);
+    config.reports_saved = is_global(ld->pool);
     config.pcpus = ld->phase == PHASE_DORMANT ? 1 : hp_pcpus(&ld->core);
     if ( ld->phase == PHASE_DORMANT )
         ld->cpu_of[0] = cpu;
@@ -997,7 +998,7 @@ COLD void cf_check hyperperiod_adjust_affinity(const struct scheduler *ops,
     const struct vcpu_slot *slot = slot_of(unit);
     struct lock_domain *ld = slot->home;
 
-    if ( !hard || !ld || ld->phase == PHASE_DORMANT || !hp_holds(&ld->core) )
+    if ( !hard || !ld || ld->phase == PHASE_DORMANT || !hp_reports_saved(&ld->core) )
         return;
     bind_unit(ld, slot, hard);
     kick_pcpus(ld);

@@ -217,7 +217,7 @@ class Core:
         spare_period_ns: int,
         spare_budget_ns: int,
         now_ns: int = 0,
-        holds: bool = False,
+        reports_saved: bool = False,
     ) -> None: ...
     def add(
         self,

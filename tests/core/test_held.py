@@ -27,10 +27,15 @@ POLICIES = [
 
 
 def lose_a_pcpu(
-    policy: Codes, before: tuple[bool, ...], after: tuple[bool, ...], gone: int, *, holds: bool
+    policy: Codes,
+    before: tuple[bool, ...],
+    after: tuple[bool, ...],
+    gone: int,
+    *,
+    reports_saved: bool,
 ) -> tuple[_sim.Core, int | None]:
     """One pcpu of two goes; who ran there, and the core before it picks again."""
-    core = _sim.Core(0, 0, 0, 2, 0, 100 * MS, 50 * MS, 0, holds)
+    core = _sim.Core(0, 0, 0, 2, 0, 100 * MS, 50 * MS, 0, reports_saved)
     for vcpu in VCPUS:
         assert core.add(vcpu, (10 + vcpu) * MS, 3 * MS, vcpu, 2 * (vcpu % 2), 0) == 0
         if before[vcpu]:
@@ -51,8 +56,8 @@ def lose_a_pcpu(
 def test_who_is_held_neither_runs_nor_pays_for_running(policy: Codes) -> None:
     for before, after in product(product((False, True), repeat=3), repeat=2):
         for gone in range(2):
-            held, ran = lose_a_pcpu(policy, before, after, gone, holds=True)
-            free, _ = lose_a_pcpu(policy, before, after, gone, holds=False)
+            held, ran = lose_a_pcpu(policy, before, after, gone, reports_saved=True)
+            free, _ = lose_a_pcpu(policy, before, after, gone, reports_saved=False)
             expected = free.pick(0, MS)
             _, _, run, _, also, _ = held.pick(0, MS)
             world = (before, after, gone, ran)

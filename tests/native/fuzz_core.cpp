@@ -198,7 +198,7 @@ class World {
         config_.quantum_ns = random_.one_in(4) ? unit_ : 0;
         config_.spare_period_ns = unit_ * random_.between(4, 40);
         config_.spare_budget_ns = random_.between(0, config_.spare_period_ns);
-        config_.holds = random_.one_in(2);
+        config_.reports_saved = random_.one_in(2);
         // Some hosts need time to decide: for half of those a few short periods are too much.
         if (random_.one_in(4))
             config_.decision_ns = std::min(random_.between(1, 2 * unit_), Time{1'000'000});
@@ -312,7 +312,7 @@ class World {
     [[nodiscard]] bool has(hp_u32 trait) const { return hp_has(core_.get(), trait) != 0; }
 
     // How many budgets a server may hold.
-    [[nodiscard]] hp_u32 held() const { return hp_budgets_held(core_->policy.budget); }
+    [[nodiscard]] hp_u32 held() const { return hp_most_budgets(core_->policy.budget); }
 
     // The budget rules whose refills stand on a grid that does not depend on the workload.
     [[nodiscard]] bool timed() const { return has(HP_TIMED); }
@@ -423,7 +423,7 @@ class World {
         grants_[config_.pcpus++] = {now_, now_, HP_NONE, HP_NONE, HP_NONE, 0};
         // While there was one pcpu the core did not watch whose context is where.
         for (hp_u32 v = 0; v < vcpus_.size(); v++)
-            if (config_.holds && vcpus_[v].held_on != HP_NONE)
+            if (config_.reports_saved && vcpus_[v].held_on != HP_NONE)
                 hp_hold(core_.get(), v, vcpus_[v].held_on);
     }
 
@@ -437,7 +437,7 @@ class World {
         require(error == (last == 0 ? HP_ERROR_PCPUS : HP_OK), "a pcpu cannot go");
         if (error != HP_OK)
             return;
-        if (config_.holds != 0 && hp_is_vcpu(ran))
+        if (config_.reports_saved != 0 && hp_is_vcpu(ran))
             vcpus_[ran].held_on = gone;
         grants_[gone] = grants_[last];
         stolen_[gone] = gone != last && stolen_[last];
@@ -650,7 +650,7 @@ class World {
 
     // Who ran here is on its way off the pcpu; who runs now is not on its way off another.
     void hand_over(hp_u32 pcpu, hp_u32 before, hp_u32 after) {
-        if (config_.holds == 0 || before == after)
+        if (config_.reports_saved == 0 || before == after)
             return;
         if (hp_is_vcpu(before))
             vcpus_[before].held_on = pcpu;

@@ -145,7 +145,7 @@ def test_a_mistake_in_the_rule_is_found(copy: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(copy)
     rule = copy / "core/budget/carry.h"
     right = rule.read_text()
-    wrong = right.replace("server->remaining_ns > hp_most_held(core, server)", "0")
+    wrong = right.replace("server->remaining_ns > hp_most_ns(core, server)", "0")
     assert wrong != right
     rule.write_text(wrong)
     command = ["g++", "-std=c++20", "-O1", "-I.", "-o", "wrong", "tests/native/fuzz_core.cpp"]

@@ -138,7 +138,7 @@ bool set_policy(struct system *system, const struct request *request, struct tex
         return false;
     }
     wanted.config.pcpus = pcpus_of_domain(&wanted);
-    wanted.config.holds = wanted.global;
+    wanted.config.reports_saved = wanted.global;
     wanted.config.quantum_ns = request->number[KEY_QUANTUM];
     wanted.config.decision_ns =
         request->given[KEY_DECISION] ? request->number[KEY_DECISION] : DECISION_NS;

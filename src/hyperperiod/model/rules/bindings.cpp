@@ -23,8 +23,8 @@ nb::tuple members(hp_u32 set) {
 
 nb::tuple budgets() {
     nb::list rows;
-#define ROW(name, NAME, catch_up, charge, arrive, account, traits, holds, orders, one, several)    \
-    rows.append(nb::make_tuple(name, static_cast<unsigned int>(traits), holds, members(orders),    \
+#define ROW(name, NAME, catch_up, charge, arrive, account, traits, most, orders, one, several)     \
+    rows.append(nb::make_tuple(name, static_cast<unsigned int>(traits), most, members(orders),     \
                                members(one), members(several)));
     HP_BUDGETS(ROW)
 #undef ROW
