@@ -9,7 +9,7 @@
 struct guest guest;
 
 #define MEASUREMENTS 20u
-#define MEASURED_ROUNDS 250000u /* some tens of microseconds: shorter than a turn of the pcpu */
+#define MEASURED_ROUNDS 250000u /* a tenth of a millisecond: shorter than a turn of the pcpu */
 
 _Noreturn static void refuse(struct arguments_error error) {
     print("executive: ");

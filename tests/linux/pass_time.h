@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A loop whose instructions are known, and mostly do nothing: a machine that counts instructions is
- * through a block of them at once, a hundred times as fast as round a loop of two.
+ * A loop whose instructions are known, and mostly do nothing. QEMU, where it counts them, is
+ * through a block of those at once; of a loop of two each round would be a block.
  */
 #ifndef TESTS_LINUX_PASS_TIME_H
 #define TESTS_LINUX_PASS_TIME_H
