@@ -12,7 +12,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from tests.support.on_linux import TOP, need_linux
+from tests.support.on_linux import TOP, load_program, need_linux
 
 from hyperperiod.hosts.linux.attend import COMPLAINTS
 from hyperperiod.hosts.linux.build import Images
@@ -29,7 +29,7 @@ JOB_NS = 400 * ROUNDS
 
 BODY = f"""\
 hog() {{
-    busybox sh -c 'while :; do :; done' &
+    /bin/load hog &
     hogs="$hogs $!"
 }}
 # What the kernel says of sched_ext, once it is done with what it is at: a second at most.
@@ -91,7 +91,8 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     )  # fmt: skip
     said = f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\ncpus=1\n'
     script = "".join([SCRIPT, said, START, BODY, END])
-    files = {"init": script.encode(), "bin/periodic": program.read_bytes()}
+    programs = {"bin/periodic": program.read_bytes(), "bin/load": load_program(folder)}
+    files = {"init": script.encode(), **programs}
     images = Images(built / "vmlinuz", built / "initramfs.cpio")
     with boot(LinuxMachine(images, files), folder / "console.log") as running:
         running.wait_for(f"{DONE}|{COMPLAINT}", look=running.since_start_s)
