@@ -96,9 +96,9 @@ progress() {
 alive() {
   progress "$@" >/tmp/was
   alive_tries=0
-  while progress "$@" >/tmp/is && alive_stuck=$(grep -F -x -f /tmp/was /tmp/is); do
+  until [ "$(progress "$@" | grep -c -v -F -x -f /tmp/was)" -eq $# ]; do
     alive_tries=$((alive_tries + 1))
-    [ "$alive_tries" -lt 400 ] || fail "no progress: $alive_stuck"
+    [ "$alive_tries" -lt 200 ] || fail "no progress of all: $(cat /tmp/was)"
     usleep 50000
   done
 }
