@@ -8,7 +8,8 @@ MULTIARCH := x86_64-linux-gnu
 LIBRARIES := $(SYSROOT)/usr/lib/$(MULTIARCH)
 BPF_WARNINGS := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-microsoft-anon-tag \
                 -Wno-missing-declarations
-HEADERS := $(wildcard bench/linux_*.h tests/linux/pass_time.h hosts/linux/*.h record/*.h core/*.h core/*/*.h)
+HEADERS := tests/linux/pass_time.h \
+           $(wildcard bench/linux_*.h hosts/linux/*.h record/*.h core/*.h core/*/*.h)
 
 $(OUT)/%.bpf.o: bench/%.bpf.c $(HEADERS)
 	$(CLANG) -target bpf -mcpu=v4 -O2 -g -std=gnu11 -ffreestanding -fms-extensions \

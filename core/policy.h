@@ -35,7 +35,7 @@ HP_FN hp_u32 hp_most_budgets(hp_u32 budget) {
     return 1;
 }
 
-/* The same for this server under the rule in force. */
+/* The same in ns, for this server under the rule in force. */
 HP_FN hp_i64 hp_most_ns(const struct hp_core *core, const struct hp_server *server) {
     return (hp_i64)(server->params.budget_ns * hp_most_budgets(core->policy.budget));
 }

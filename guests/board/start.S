@@ -76,10 +76,11 @@ enable_mmu:
     isb
     ret
 
-/* unsigned long long busy_loop(unsigned long long rounds): what an interrupt left of them. */
     .set    BLOCK_ROUNDS, 128
     .set    BLOCK_BYTES, 8 * BLOCK_ROUNDS
     .set    BEFORE_TAKEN, 12        /* bytes of the block before its rounds are taken */
+
+/* unsigned long long busy_loop(unsigned long long rounds): what an interrupt left of them. */
     .global busy_loop
 busy_loop:
     cbz     x0, 2f

@@ -311,8 +311,8 @@ class World {
 
     [[nodiscard]] bool has(hp_u32 trait) const { return hp_has(core_.get(), trait) != 0; }
 
-    // How many budgets a server may hold.
-    [[nodiscard]] hp_u32 held() const { return hp_most_budgets(core_->policy.budget); }
+    // The most that a server may have, in budgets.
+    [[nodiscard]] hp_u32 most() const { return hp_most_budgets(core_->policy.budget); }
 
     // The budget rules whose refills stand on a grid that does not depend on the workload.
     [[nodiscard]] bool timed() const { return has(HP_TIMED); }
@@ -402,7 +402,7 @@ class World {
         const hp_policy policy = policies[random_.between(0, policies.size() - 1)];
         const hp_policy none{random_.between(0, 1) != 0 ? HP_BUDGET_RULES : 0, 0, HP_SLACK_RULES};
         require(hp_set_policy(core_.get(), &none, now_) == HP_ERROR_POLICY, "no policy is taken");
-        const bool was_clear = timed() && extra_is_clear() && held() == 1;
+        const bool was_clear = timed() && extra_is_clear() && most() == 1;
         tell("%llu swap %u %u %u\n", now_, policy.budget, policy.order, policy.slack);
         const hp_u32 error = hp_set_policy(core_.get(), &policy, now_);
         require(error == (hp_policy_legal(&policy, config_.pcpus) ? HP_OK : HP_ERROR_POLICY),
@@ -599,7 +599,7 @@ class World {
         const auto charged = static_cast<hp_i64>(vcpu.period_charged_ns);
         vcpu.excess_ns = std::max<hp_i64>(0, vcpu.excess_ns + charged - budget);
         if (timed() && has_books(vcpu))
-            require(vcpu.excess_ns <= static_cast<hp_i64>(vcpu.late_ns) + (held() - 1) * budget,
+            require(vcpu.excess_ns <= static_cast<hp_i64>(vcpu.late_ns) + (most() - 1) * budget,
                     "charged beyond budget");
         if (guaranteed_ && vcpu.worked_throughout)
             require(vcpu.supplied_ns >= vcpu.params.budget_ns, "a guarantee is broken");
@@ -613,7 +613,7 @@ class World {
     // window opens, and a budget that belongs to a period that reaches out of it.
     void check_window(Vcpu &vcpu) {
         const Time period = vcpu.params.period_ns;
-        const Time periods = (now_ - vcpu.window_from + period - 1) / period + 1 + held();
+        const Time periods = (now_ - vcpu.window_from + period - 1) / period + 1 + most();
         const Time charged = vcpu.own_charged_ns - vcpu.window_charged_ns;
         if (has_books(vcpu))
             require(charged <= periods * vcpu.params.budget_ns + vcpu.late_ns,
