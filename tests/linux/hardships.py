@@ -18,14 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from tests.support.building import TOP, make
-from tests.support.on_linux import need_linux, unless_broken
+from tests.support.on_linux import files_left
 
 from hyperperiod.hosts import rings
-from hyperperiod.hosts.linux import script
-from hyperperiod.hosts.linux.attend import COMPLAINTS
-from hyperperiod.hosts.linux.build import Images
-from hyperperiod.hosts.linux.machine import LinuxMachine, boot
-from hyperperiod.hosts.recorded_run import LATE
 from hyperperiod.hosts.replay import replay
 from hyperperiod.trace.format import NONE, SECOND_PAYER, Call, Kind
 
@@ -150,29 +145,13 @@ class Left:
 def run(hardships: str, folder: Path, cpus: int = 1, *, counts: bool = False) -> dict[str, Left]:
     """Boots a machine and runs the script of hardships there; what each left, by its name.
 
-    One cpu counts instructions. Several run as they can, or count in turns if `counts` says so. A
-    machine that the emulator broke is booted again.
+    One cpu counts instructions. Several run as they can, or count in turns if `counts` says so.
     """
-    console = folder / "console.log"
-    return unless_broken(lambda: _run(hardships, folder, cpus, counts or cpus == 1), console)
-
-
-def _run(hardships: str, folder: Path, cpus: int, icount: bool) -> dict[str, Left]:
-    built = need_linux()
     make("tests/linux/faults.mk")
-    said = f'COMPLAINT="{script.COMPLAINT}"\nDONE="{script.DONE}"\nLATE="{LATE}"\n'
-    text = "".join([script.SCRIPT, said, HELPERS, hardships, END, script.END])
-    program = (TOP / "build/linux-faults/faults").read_bytes()
-    images = Images(built / "vmlinuz", built / "initramfs.cpio")
-    files = {"init": text.encode(), "bin/faults": program}
-    machine = LinuxMachine(images, files, cpus=cpus, icount=icount)
-    with boot(machine, folder / "console.log") as running:
-        running.wait_for(
-            f"{script.DONE}|{script.COMPLAINT}.*\n", patience_s=240, look=running.since_start_s
-        )
-        COMPLAINTS.require_none(running.console())
-        running.wait_for_end()
-        return dict(_left(running.files()))
+    programs = {"bin/faults": (TOP / "build/linux-faults/faults").read_bytes()}
+    script = "".join([HELPERS, hardships, END])
+    icount = counts or cpus == 1
+    return dict(_left(files_left(script, folder, cpus=cpus, icount=icount, programs=programs)))
 
 
 def _left(files: dict[str, bytes]) -> Iterator[tuple[str, Left]]:

@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.support.on_linux import load_program, need_linux, unless_broken
+from tests.support.on_linux import files_left, load_program
 
 from hyperperiod.hosts import rings
-from hyperperiod.hosts.linux.attend import COMPLAINTS
-from hyperperiod.hosts.linux.build import Images
-from hyperperiod.hosts.linux.machine import LinuxMachine, boot
-from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT, START
+from hyperperiod.hosts.linux.script import START
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.trace.format import Kind
 
@@ -78,29 +75,27 @@ class Left(NamedTuple):
         return paid
 
 
-def run_phases(phases: Mapping[str, str], folder: Path, *, cpus: int = 1) -> dict[str, Left]:
+def run_phases(
+    phases: Mapping[str, str],
+    folder: Path,
+    *,
+    cpus: int = 1,
+    counts: bool = False,
+    arguments: str = "",
+) -> dict[str, Left]:
     """Run the phases, one after the other; every decision is played again, with the core's laws.
 
-    One cpu counts instructions; several run as they can. A machine that the emulator broke is
-    booted again.
+    One cpu counts instructions. Several run as they can, or count in turns if `counts` says so.
+    `arguments` are more of the kernel's.
     """
-    return unless_broken(lambda: _run(phases, folder, cpus), folder / "console.log")
-
-
-def _run(phases: Mapping[str, str], folder: Path, cpus: int) -> dict[str, Left]:
-    built = need_linux()
-    said = f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\ncpus={cpus}\n'
     parts = [f"begin {name}\n{text}end\n" for name, text in phases.items()]
-    script = "".join([SCRIPT, said, START, PRELUDE, *parts, END])
-    files = {"init": script.encode(), "bin/load": load_program(folder)}
-    images = Images(built / "vmlinuz", built / "initramfs.cpio")
-    machine = LinuxMachine(images, files, cpus=cpus, icount=cpus == 1)
-    with boot(machine, folder / "console.log") as running:
-        running.wait_for(f"{DONE}|{COMPLAINT}", look=running.since_start_s)
-        COMPLAINTS.require_none(running.console())
-        running.wait_for_end()
-        files_left = running.files()
-    return {name: left_in(_own(name, files_left)) for name in phases}
+    programs = {"bin/load": load_program(folder)}
+    script = "".join([START, PRELUDE, *parts])
+    icount = counts or cpus == 1
+    left = files_left(
+        script, folder, cpus=cpus, icount=icount, arguments=arguments, programs=programs
+    )
+    return {name: left_in(_own(name, left)) for name in phases}
 
 
 def _own(name: str, files: Mapping[str, bytes]) -> dict[str, bytes]:

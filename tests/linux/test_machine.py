@@ -5,11 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.on_linux import need_linux
-
-from hyperperiod.hosts.linux.build import Images
-from hyperperiod.hosts.linux.machine import LinuxMachine, boot
-from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT
+from tests.support.on_linux import files_left
 
 LOOK = """\
 head -c 64 /dev/urandom >/left/random
@@ -21,14 +17,8 @@ grep -m 1 "now at" /proc/timer_list >/left/now
 
 def left(folder: Path) -> dict[str, bytes]:
     """What a machine has seen of itself, shortly before it is off."""
-    built = need_linux()
-    script = "".join([SCRIPT, f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\n', LOOK, END])
-    images = Images(built / "vmlinuz", built / "initramfs.cpio")
     folder.mkdir()
-    with boot(LinuxMachine(images, {"init": script.encode()}), folder / "console.log") as running:
-        running.wait_for(DONE)
-        running.wait_for_end()
-        return running.files()
+    return files_left(LOOK, folder)
 
 
 def test_two_machines_are_the_same(tmp_path: Path) -> None:

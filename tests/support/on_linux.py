@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -20,11 +20,12 @@ from tests.support.promises import require_properties
 from hyperperiod.analysis import Analysis
 from hyperperiod.cli.progress import bar
 from hyperperiod.hosts.build_job import BuildJob
-from hyperperiod.hosts.linux.attend import NO_LOAD, ExtraLoad, LinuxOptions
-from hyperperiod.hosts.linux.build import build
-from hyperperiod.hosts.linux.machine import tool
+from hyperperiod.hosts.linux.attend import COMPLAINTS, NO_LOAD, ExtraLoad, LinuxOptions
+from hyperperiod.hosts.linux.build import Images, build
+from hyperperiod.hosts.linux.machine import LinuxMachine, boot, tool
 from hyperperiod.hosts.linux.run import run_all
-from hyperperiod.hosts.recorded_run import RunRequest
+from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT
+from hyperperiod.hosts.recorded_run import LATE, RunRequest
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import FailedError, MissingError, Overheads, System
 from hyperperiod.model.stolen import Stolen
@@ -54,18 +55,56 @@ EMULATOR = "Oops: int3"
 """QEMU with a thread for each cpu may run an instruction that the kernel has replaced meanwhile: a
 breakpoint that is there no more when the kernel looks for it, as when it switches sched_ext on."""
 TRIES = 5
-T = TypeVar("T")
 
 
-def unless_broken(boot: Callable[[], T], console: Path) -> T:
-    """What a machine left, which is booted again if it was the emulator that broke it."""
-    for _ in range(TRIES - 1):
+def bpf_object(source: str, folder: Path) -> bytes:
+    """The BPF object of a source that includes the scheduler's, which lacks something."""
+    root = need_linux() / "root/usr/include"
+    (folder / "lacks.c").write_text(source)
+    command = ["clang-19", "-target", "bpf", "-mcpu=v4", "-O2", "-g", "-std=gnu11", "-w"]
+    command += ["-ffreestanding", "-fms-extensions", "-D__TARGET_ARCH_x86", f"-I{TOP}"]
+    command += ["-isystem", str(root / "x86_64-linux-gnu/linux/bpf"), "-isystem", str(root)]
+    command += ["-c", "-o", str(folder / "lacks.o"), str(folder / "lacks.c")]
+    subprocess.run(command, check=True)
+    return (folder / "lacks.o").read_bytes()
+
+
+PATIENCE_S = 240
+NO_PROGRAMS: Mapping[str, bytes] = {}
+
+
+def files_left(
+    script: str,
+    folder: Path,
+    *,
+    cpus: int = 1,
+    icount: bool = True,
+    arguments: str = "",
+    programs: Mapping[str, bytes] = NO_PROGRAMS,
+) -> dict[str, bytes]:
+    """What a script leaves in /left, on a machine of so many cpus.
+
+    `arguments` are more of the kernel's; `programs` are files by their path there. A complaint of
+    the script is an error. A machine that the emulator broke is booted again.
+    """
+    built = need_linux()
+    said = f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\nLATE="{LATE}"\ncpus={cpus}\n'
+    files = {"init": "".join([SCRIPT, said, script, END]).encode(), **programs}
+    images = Images(built / "vmlinuz", built / "initramfs.cpio")
+    machine = LinuxMachine(images, files, cpus=cpus, icount=icount, arguments=arguments)
+    console = folder / "console.log"
+    for tries_left in reversed(range(TRIES)):
         try:
-            return boot()
+            with boot(machine, console) as running:
+                over = f"{DONE}|{COMPLAINT}.*\n"
+                running.wait_for(over, patience_s=PATIENCE_S, look=running.since_start_s)
+                COMPLAINTS.require_none(running.console())
+                running.wait_for_end()
+                return running.files()
         except FailedError:
-            if EMULATOR not in console.read_text(errors="replace"):
+            if not tries_left or EMULATOR not in console.read_text(errors="replace"):
                 raise
-    return boot()
+    raise AssertionError
 
 
 class OnLinux(NamedTuple):

@@ -55,6 +55,8 @@ class LinuxMachine:
     memory_mib: int = MEMORY_MIB
     devices: Sequence[str] = ()
     """More of QEMU's arguments."""
+    arguments: str = ""
+    """More of the kernel's."""
     waits: bool = False
     """Whether a machine that counts does not leap over time in which nobody has work: its clock
     then goes on as ours does. A device that is served by another process has to be waited for."""
@@ -141,7 +143,8 @@ def _command(
     else:
         command += ["-accel", "tcg,thread=multi"]
     command += ["-kernel", str(machine.images.kernel), "-initrd", str(initial)]
-    command += ["-append", KERNEL_ARGUMENTS, *console_arguments(folder, console)]
+    command += ["-append", f"{KERNEL_ARGUMENTS} {machine.arguments}".rstrip()]
+    command += console_arguments(folder, console)
     # With ioeventfd QEMU's other thread would serve the ports, at an instant of this host's time.
     command += ["-device", "virtio-serial-pci,ioeventfd=off"]
     results, orders = quoted(folder / RESULTS), quoted(folder / ORDERS)
