@@ -180,8 +180,8 @@ def _ours(policy: str) -> str:
         server("a", 0, TASK_NS, TASK_PERIOD_NS),
         server("b", 1, HOG_NS, HOG_PERIOD_NS),
         "ask start\n",
-        "# What the kernel has put off, such as to free the servers before, is done by then.\n",
-        "busybox sleep 1\n",
+        "# What the kernel has put off, such as to free the servers before, is done.\n",
+        "busybox sleep 6\n",
         f'measure "cyclic, {policy}" price cyclic server:a server:b\n',
         "ask stop\nask clear\n",
     ]

@@ -213,10 +213,27 @@ static __always_inline bool run_server(struct task_struct *prev, hp_u32 id) {
     return scx_bpf_dsq_move_to_local(id);
 }
 
-static __always_inline void run_background(struct task_struct *prev) {
+/* Whoever waits is to have a turn before the kernel takes that for a stall, however many they are:
+ * no user may end the scheduler by threads that want to run. So long (ns) a turn is at most. */
+static __always_inline hp_u64 turn_in(hp_u64 round_ns) {
+    hp_u64 waiting = 1;
+
+    if (bpf_ksym_exists(scx_bpf_dsq_nr_queued))
+        waiting += (hp_u64)scx_bpf_dsq_nr_queued(BACKGROUND);
+    return hp_max(round_ns / waiting, LX_LEAST_TURN_NS);
+}
+
+static __always_inline void run_background(struct managed *cpu, struct task_struct *prev) {
     const struct thread *last;
 
-    if (scx_bpf_dsq_move_to_local(BACKGROUND) || !may_go_on(prev))
+    if (scx_bpf_dsq_move_to_local(BACKGROUND)) {
+        const hp_u64 turn_ns = turn_in(LX_ROUND_NS);
+
+        if (cpu && turn_ns < LX_ROUND_NS / LX_FEW)
+            cpu->until_ns = hp_min(cpu->until_ns, core_time() + turn_ns);
+        return;
+    }
+    if (!may_go_on(prev))
         return;
     last = thread_of(prev);
     if (!last || last->counted == LX_NOBODY)
@@ -238,7 +255,9 @@ static __always_inline void count_free(struct managed *cpu) {
 /* The background's turn is over: for what it had of it, it rests. */
 static __always_inline void end_turn(struct managed *cpu) {
     if (cpu->is_lent)
-        cpu->rest_ns = LX_RESTS * hp_max(core_time() - cpu->free_ns, LX_SHORT_TURN_NS);
+        cpu->rest_ns = LX_RESTS
+                       * hp_max(core_time() - cpu->free_ns,
+                                hp_min(LX_SHORT_TURN_NS, turn_in(LX_FREE_ROUND_NS)));
 }
 
 /* Nobody has what is stolen. */
@@ -276,7 +295,8 @@ static __always_inline bool has_turn(struct managed *cpu) {
         cpu->until_ns = hp_min(cpu->until_ns, cpu->free_ns + rest_ns);
         return false;
     }
-    cpu->until_ns = hp_min(cpu->until_ns, cpu->free_ns + LX_TURN_NS);
+    cpu->until_ns =
+        hp_min(cpu->until_ns, cpu->free_ns + hp_min(LX_TURN_NS, turn_in(LX_FREE_ROUND_NS)));
     cpu->granted = LX_NOBODY;
     cpu->is_lent = 1;
     return true;
@@ -307,9 +327,13 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
         refill_queues();
     }
     if (!cpu || cpu->place == LX_NOBODY) {
-        if (cpu)
+        if (cpu) {
             cpu->pick_owed = 0;
-        run_background(prev);
+            cpu->until_ns = HP_NEVER;
+        }
+        run_background(cpu, prev);
+        if (cpu)
+            arm(cpu);
         return;
     }
     if (goes_on(cpu, prev))
@@ -329,7 +353,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
             ask_all(lock_at(cpu->place), others);
     }
     if (cpu->granted == LX_NOBODY)
-        run_background(prev);
+        run_background(cpu, prev);
     else if ((!cpu->is_free || !has_turn(cpu)) && !run_server(prev, cpu->granted))
         cpu->until_ns = hp_min(cpu->until_ns, core_time() + LOOK_AGAIN_NS);
     arm(cpu);
@@ -451,8 +475,8 @@ void BPF_PROG(hyperperiod_cgroup_move, struct task_struct *p, struct cgroup *fro
 }
 
 /*
- * What is written to the cpu.max of a cgroup that has a server is what the server has from its next
- * refill on; "max" leaves it as it is. A server has one cpu at a time, so more is refused.
+ * What is written to the cpu.max of a cgroup that has a server is a wish for that server; "max"
+ * leaves it as it is.
  */
 SEC("struct_ops/hyperperiod_cgroup_set_bandwidth")
 void BPF_PROG(hyperperiod_cgroup_set_bandwidth, struct cgroup *group, u64 period_us, u64 quota_us,
@@ -460,25 +484,29 @@ void BPF_PROG(hyperperiod_cgroup_set_bandwidth, struct cgroup *group, u64 period
     hp_u64 id = group->kn->id;
     const hp_u32 *number = bpf_map_lookup_elem(&server_of_cgroup, &id);
     const struct server *server = number ? server_by(*number) : 0;
-    struct hp_params params;
+    struct lx_wish wish = {0};
 
     if (!server || quota_us == ~0ull || server->flags & HP_BEST_EFFORT)
         return;
-    params.period_ns = period_us * 1000;
-    params.budget_ns = quota_us * 1000;
-    params.priority = server->priority;
-    params.flags = server->flags;
-    params.weight = 0;
-    if (quota_us > period_us || change_server(*number, server->inside, &params, server->cpus))
-        __sync_fetch_and_add(&lx.refused, 1);
+    wish.server = *number;
+    wish.period_ns = period_us * 1000;
+    wish.budget_ns = quota_us * 1000;
+    if (bpf_ringbuf_output(&wishes, &wish, sizeof(wish), 0))
+        __sync_fetch_and_add(&lx.lost, 1);
 }
 
-/* Another thread may get its id: that one does not belong where this one did. */
+/* Another thread may get its id: that one does not belong where this one did. A process has its id
+ * until the last of its threads ends, which need not be the first. */
 SEC("struct_ops/hyperperiod_exit_task")
 void BPF_PROG(hyperperiod_exit_task, struct task_struct *p, struct scx_exit_task_args *args) {
-    const hp_u32 id = (hp_u32)p->pid;
+    const hp_u32 id = (hp_u32)p->pid, process = (hp_u32)p->tgid;
+    const struct lx_thread *entry = bpf_map_lookup_elem(&server_of_thread, &id);
+    const bool is_last = BPF_CORE_READ(p, signal, live.counter) == 0;
 
-    bpf_map_delete_elem(&server_of_thread, &id);
+    if (entry && (!entry->whole || is_last))
+        bpf_map_delete_elem(&server_of_thread, &id);
+    if (is_last && process != id)
+        bpf_map_delete_elem(&server_of_thread, &process);
 }
 
 /*
@@ -507,21 +535,28 @@ static __noinline int park(void) {
 }
 
 /*
- * A cpu goes. What waits for it is put into the queues anew: its servers' threads are background
- * under a partitioned policy, and elsewhere under a global one.
+ * A cpu is not there. Its servers' threads are background under a partitioned policy, and elsewhere
+ * under a global one.
  */
-SEC("struct_ops/hyperperiod_cpu_offline")
-void BPF_PROG(hyperperiod_cpu_offline, s32 number) {
-    const struct managed *cpu = cpu_by((hp_u32)number);
+static __always_inline void lose_cpu(hp_u32 number) {
+    const struct managed *cpu = cpu_by(number);
 
     if (!cpu)
         return;
     if (lx.global) {
-        ask_all(0, drop_cpu((hp_u32)number));
+        ask_all(0, drop_cpu(number));
         park();
     } else {
         __sync_fetch_and_or(&lx.parked, 1ull << (cpu->place % LX_CPUS));
     }
+}
+
+/* A cpu goes. What waits for it is put into the queues anew. */
+SEC("struct_ops/hyperperiod_cpu_offline")
+void BPF_PROG(hyperperiod_cpu_offline, s32 number) {
+    if (!cpu_by((hp_u32)number))
+        return;
+    lose_cpu((hp_u32)number);
     refresh();
 }
 
@@ -567,6 +602,17 @@ static __noinline int make_cpu(hp_u32 number) {
     return bpf_timer_set_callback(&cpu->timer, time_is_up) ? 1 : 0;
 }
 
+/* Those that are offline when the scheduler is put in force: they may come. */
+static __always_inline void lose_absent_cpus(void) {
+    const struct cpumask *online = scx_bpf_get_online_cpumask();
+
+    HP_FOR (number, LX_CPUS) {
+        if (!bpf_cpumask_test_cpu(number, online))
+            lose_cpu(number);
+    }
+    scx_bpf_put_cpumask(online);
+}
+
 SEC("struct_ops.s/hyperperiod_init")
 s32 BPF_PROG(hyperperiod_init) {
     s32 error = scx_bpf_create_dsq(BACKGROUND, -1);
@@ -584,6 +630,7 @@ s32 BPF_PROG(hyperperiod_init) {
         if (make_cpu(number))
             return -12;
     }
+    lose_absent_cpus();
     lx.exit_kind = 0;
     lx.attached = 1;
     return 0;
@@ -591,10 +638,11 @@ s32 BPF_PROG(hyperperiod_init) {
 
 SEC("struct_ops/hyperperiod_exit")
 void BPF_PROG(hyperperiod_exit, struct scx_exit_info *info) {
-    lx.attached = 0;
     lx.exit_kind = info->kind;
     bpf_probe_read_kernel_str(lx.exit_reason, sizeof(lx.exit_reason), info->reason);
     bpf_probe_read_kernel_str(lx.exit_text, sizeof(lx.exit_text), info->msg);
+    /* The daemon looks at this one first. */
+    __sync_lock_test_and_set(&lx.attached, 0);
 }
 
 SEC(".struct_ops.link")

@@ -29,8 +29,8 @@
  * a cgroup's id (the inode of its folder) to a server's id, for all threads in it and below; and
  * `server_of_thread`, from a thread's id to a struct lx_thread, which comes first. A thread looks
  * there when it wakes up, or is put back into a queue; after lx_refresh all threads do at once.
- * Period and quota that somebody writes to cpu.max of a cgroup in that map are its server's new
- * parameters.
+ * What somebody writes to cpu.max of a cgroup in that map is a wish for its server: a struct
+ * lx_wish in the ring `wishes`, which user space grants or not.
  *
  * The scheduler is attached by linking the map `hyperperiod_ops`, and the program
  * `hyperperiod_switch`, which watches the kernel's switches: both, or stolen time is paid for by
@@ -53,6 +53,7 @@
 #define LX_THREADS 65536u     /* threads that have one */
 #define LX_RECORDS 131072u    /* of a ring */
 #define LX_NOBODY 0xffffffffu /* no server, no cpu */
+#define LX_WISHES_BYTES 4096u /* of a ring: a page */
 
 #define LX_ID(lock, number) ((lock) * LX_SERVERS_PER_LOCK + (number))
 #define LX_LOCK_OF(id) ((id) / LX_SERVERS_PER_LOCK)
@@ -69,6 +70,17 @@ enum lx_inside {
 
 /* The length of a turn, of background too. It ends at a tick of the kernel. */
 #define LX_TURN_NS 1000000ull
+
+/*
+ * So much of the background's time it takes until each of its threads has had a turn: where more
+ * than a few wait turns are shorter, and end by a timer; not below the least. Of a cpu of which
+ * servers have 19/20, as much as they may, a round is 20 s: less than the kernel lets a thread
+ * wait. So it is with a tenth of that, where servers take what is free.
+ */
+#define LX_ROUND_NS 1000000000ull
+#define LX_FREE_ROUND_NS 100000000ull
+#define LX_FEW 100u
+#define LX_LEAST_TURN_NS 20000ull
 
 /* In time that nobody was promised, and that servers have because they can do with more (best
  * effort, extra), background has a tenth: after a turn it rests for so many times what it had of
@@ -100,10 +112,10 @@ struct lx_state {
     unsigned int attached;
     unsigned int generation; /* of what threads belong to: counted up by lx_refresh */
     unsigned int unused;
-    unsigned long long parked;  /* lock domains, or if global servers, as a mask (see above) */
-    unsigned long long strays;  /* times that a thread was found to be kept from its server's cpu */
-    unsigned long long rounds;  /* most that anybody waited for a lock, in looks at it */
-    unsigned long long refused; /* values of cpu.max that no server could have */
+    unsigned long long parked; /* lock domains, or if global servers, as a mask (see above) */
+    unsigned long long strays; /* times that a thread was found to be kept from its server's cpu */
+    unsigned long long rounds; /* most that anybody waited for a lock, in looks at it */
+    unsigned long long lost;   /* values of cpu.max that the ring of wishes had no room for */
     unsigned long long exit_kind; /* why the kernel has ended it: enum scx_exit_kind, or 0 */
     char exit_reason[128];
     char exit_text[1024];
@@ -165,6 +177,14 @@ struct lx_swap {
 
 struct lx_spare {
     unsigned int lock;
+    unsigned int unused;
+    unsigned long long period_ns;
+    unsigned long long budget_ns;
+};
+
+/* A budget that somebody has written to cpu.max of a server's cgroup. */
+struct lx_wish {
+    unsigned int server;
     unsigned int unused;
     unsigned long long period_ns;
     unsigned long long budget_ns;

@@ -140,6 +140,11 @@ struct {
     __type(value, struct lx_ring);
 } rings SEC(".maps");
 
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, LX_WISHES_BYTES);
+} wishes SEC(".maps");
+
 static __always_inline struct lock_domain *domain_by(hp_u32 lock) {
     return bpf_map_lookup_elem(&lock_domains, &lock);
 }

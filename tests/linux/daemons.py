@@ -45,6 +45,12 @@ class Daemon:
         """What the kernel was told so far."""
         return self.kernel.read_text().splitlines() if self.kernel.exists() else []
 
+    def write(self, ending: str, text: str) -> Path:
+        """Writes a file of the kernel's (fake_kernel.c), whole at once; its path."""
+        new, path = self.folder / "new", self.folder / f"kernel.{ending}"
+        new.write_text(text)
+        return new.rename(path)
+
     @property
     def log(self) -> list[str]:
         return (self.folder / "log").read_text().splitlines()
@@ -118,7 +124,8 @@ def daemon_in(folder: Path, *options: str) -> Iterator[Daemon]:
         )
     daemon = Daemon(folder, process)
     try:
-        assert ready.recv(64) == b"READY=1"
+        while ready.recv(1024) != b"READY=1":
+            pass
         yield daemon
         if process.poll() is None:
             daemon.end()

@@ -5,8 +5,9 @@
  * Each call that changes something is a line of the file that FAKE_KERNEL names. If the file with
  * ".refuse" behind its name is there, its first line is what the kernel answers to every such
  * call; if the file with ".ended" is there, the kernel has ended the scheduler for the reason in
- * its first line. A server has used 1 ms, and as much more as its id. It has two programs, of
- * which one has run.
+ * its first line, because of an error unless that is "disabled by sysrq-S". What time it is (ns) is
+ * said by the file with ".clock". A server has used 1 ms, and as much more as its id. It has two
+ * programs, of which one has run. The machine can have the cpus 0 to 62.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,8 @@
 
 #define BASE_NS 5000000000ull
 #define USED_NS 1000000ull
+#define EXIT_SYSRQ 67u
+#define EXIT_STALL 1026u
 
 static struct lx_state state;
 static bool loaded;
@@ -65,7 +68,7 @@ static uint32_t id_of(const struct system *system, uint32_t server) {
 const char *kernel_open(const char *object, uint32_t locks, bool *lacks) {
     (void)locks;
     *lacks = access(object, R_OK) != 0;
-    return *lacks ? "kernel: found no sched_ext, allowed: Linux 6.12 or later" : NULL;
+    return *lacks ? "kernel: found no sched_ext, allowed: Linux 6.19 or later" : NULL;
 }
 
 static const char *tell_server(const struct system *system, uint32_t number, const char *verb) {
@@ -109,7 +112,22 @@ const char *kernel_start(const struct system *system, uint64_t epoch_ns) {
 }
 
 uint64_t kernel_clock_ns(void) {
-    return BASE_NS;
+    const char *now = first_line(".clock");
+
+    return now != NULL ? strtoull(now, NULL, 10) : BASE_NS;
+}
+
+uint64_t kernel_cpus(void) {
+    return ~0ull >> 1;
+}
+
+int kernel_wishes(void) {
+    return -1;
+}
+
+bool kernel_wish(struct lx_wish *wish) {
+    (void)wish;
+    return false;
 }
 
 void kernel_stop(void) {
@@ -126,9 +144,11 @@ void kernel_close(void) {
 bool kernel_runs(struct text *why) {
     const char *ended = first_line(".ended");
 
-    if (ended != NULL)
-        add(why, "%s", ended);
-    return ended == NULL;
+    if (ended == NULL)
+        return true;
+    add(why, "%s", ended);
+    state.exit_kind = strcmp(ended, "disabled by sysrq-S") == 0 ? EXIT_SYSRQ : EXIT_STALL;
+    return false;
 }
 
 const char *kernel_add(const struct system *system, uint32_t server) {

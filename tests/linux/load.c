@@ -6,17 +6,29 @@
  *   load fifo RUN_US WAIT_US  of the class SCHED_FIFO: runs so long, waits so long, and again
  *   load storm CHILDREN       that many children at a time, each of which runs for a moment
  *   load pin PROCESS CPU      gives a process another affinity
+ *   load heir SERVER          has another process, with the number of one that connected to the
+ *                             socket for tasks and has ended, enter a server
+ *   load bound MASK COMMAND   runs a command as root with these capabilities (hex) and no others
+ *   load crowd COUNT          so many threads that never sleep
+ *   load headless             never sleeps; its first thread ends soon, another goes on
  *   load queues COUNT         fills so many message queues, which a thread of the kernel, bound to
  *                             this cpu, removes when it has ended
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/sched.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,6 +86,79 @@ static int pin(pid_t process, int cpu) {
     return sched_setaffinity(process, sizeof(allowed), &allowed) == 0 ? 0 : fail("pin");
 }
 
+static void *never_sleeps(void *nothing) {
+    for (;;)
+        pass_time(1);
+    return nothing;
+}
+
+static pthread_barrier_t all_there;
+
+static void *begins_with_all(void *nothing) {
+    pthread_barrier_wait(&all_there);
+    return never_sleeps(nothing);
+}
+
+/* Threads with little memory each, which begin when all are there. */
+static int crowd(unsigned int count) {
+    pthread_attr_t small;
+    pthread_t each;
+
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 16384);
+    pthread_barrier_init(&all_there, NULL, count);
+    for (unsigned int i = 1; i < count; i++)
+        if (pthread_create(&each, &small, begins_with_all, NULL) != 0)
+            return fail("pthread_create");
+    begins_with_all(NULL);
+    return 0;
+}
+
+static int headless(void) {
+    pthread_t other;
+
+    if (pthread_create(&other, NULL, never_sleeps, NULL) != 0)
+        return fail("pthread_create");
+    usleep(100000);
+    pthread_exit(NULL);
+}
+
+static int heir(const char *server) {
+    const struct sockaddr_un address = {AF_UNIX, "/run/hyperperiod/tasks"};
+    const int tasks = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    const pid_t number = getpid();
+    struct clone_args same = {
+        .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&number, .set_tid_size = 1};
+    char packet[256];
+
+    if (connect(tasks, (const struct sockaddr *)&address, sizeof(address)) != 0)
+        return fail("connect");
+    if (fork() != 0)
+        return 0;
+    while (kill(number, 0) == 0)
+        usleep(1000);
+    const pid_t other = (pid_t)syscall(SYS_clone3, &same, sizeof(same));
+    if (other == 0)
+        for (;;)
+            pause();
+    if (other != number)
+        return fail("clone3");
+    const int length = snprintf(packet, sizeof(packet), "enter %s thread=%d", server, number);
+    if (send(tasks, packet, (size_t)length, 0) != length)
+        return fail("send");
+    const ssize_t answered = recv(tasks, packet, sizeof(packet) - 1, 0);
+    printf("%.*s\n", (int)answered, packet);
+    return kill(other, SIGKILL);
+}
+
+static int bound(uint64_t capabilities, char **command) {
+    for (unsigned int number = 0; number < 64; number++)
+        if (!(capabilities >> number & 1u))
+            prctl(PR_CAPBSET_DROP, number);
+    execvp(command[0], command);
+    return fail(command[0]);
+}
+
 /* They are of a namespace that goes with the process. */
 static int queues(int count) {
     const struct msgbuf empty = {.mtype = 1};
@@ -93,17 +178,26 @@ static int queues(int count) {
 
 int main(int count, char **words) {
     if (count == 2 && strcmp(words[1], "hog") == 0)
-        for (;;)
-            pass_time(1);
+        never_sleeps(NULL);
+    if (count == 3 && strcmp(words[1], "crowd") == 0)
+        return crowd((unsigned int)atoi(words[2]));
+    if (count == 2 && strcmp(words[1], "headless") == 0)
+        return headless();
     if (count == 4 && strcmp(words[1], "fifo") == 0)
         return fifo(strtoull(words[2], NULL, 10), (useconds_t)strtoul(words[3], NULL, 10));
     if (count == 3 && strcmp(words[1], "storm") == 0)
         return storm(atoi(words[2]));
+    if (count == 3 && strcmp(words[1], "heir") == 0)
+        return heir(words[2]);
+    if (count > 3 && strcmp(words[1], "bound") == 0)
+        return bound(strtoull(words[2], NULL, 16), words + 3);
     if (count == 4 && strcmp(words[1], "pin") == 0)
         return pin(atoi(words[2]), atoi(words[3]));
     if (count == 3 && strcmp(words[1], "queues") == 0)
         return queues(atoi(words[2]));
-    fprintf(stderr, "load: found %d words, allowed: hog | fifo | storm | pin | queues\n",
+    fprintf(stderr,
+            "load: found %d words, allowed: hog | crowd | headless | fifo | storm | pin | heir | "
+            "bound | queues\n",
             count - 1);
     return 2;
 }

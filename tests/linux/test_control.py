@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import json
 import os
 import random
@@ -14,6 +15,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.linux.daemons import Daemon, command, daemon_in, program
@@ -224,16 +226,106 @@ def test_what_the_kernel_refuses_leaves_all_as_it_was(daemon: Daemon) -> None:
         assert daemon.does("status") == before, request
 
 
-def test_the_kernel_ends_the_scheduler_and_the_daemon_says_so(daemon: Daemon) -> None:
-    """It ends a scheduler whose threads wait for too long; then the system can be started anew."""
-    daemon.does(PTPS, A, "start")
-    ended = daemon.folder / "kernel.ended"
-    ended.write_text("runnable task stall")
+def at(daemon: Daemon, seconds: int) -> dict[str, Any]:
+    """What the daemon says when it has looked at what is so many seconds after the clock began."""
+    daemon.write("clock", f"{seconds}000000000")
     daemon.does("status")
-    assert daemon.does("status")["running"] is False
-    assert any("has ended the scheduler: runnable task stall" in line for line in daemon.log)
+    return daemon.does("status")
+
+
+def test_what_the_kernel_ends_is_put_in_force_again(daemon: Daemon) -> None:
+    """It ends a scheduler whose threads wait for too long; a moment later that may be over."""
+    at(daemon, 100)
+    daemon.does(PTPS, A, "start")
+    ended = daemon.write("ended", "runnable task stall")
+    status = at(daemon, 150)
+    assert (status["running"], status["ends"]) == (False, 1)
+    assert status["ended"] == "runnable task stall"
+    assert status["again_ns"] == 151_000_000_000
+    assert any("ended the scheduler: runnable task stall; tried again in 1 s" in line
+               for line in daemon.log)  # fmt: skip
+    ended.unlink()
+    assert at(daemon, 150)["running"] is False
+    status = at(daemon, 151)
+    assert (status["running"], status["ends"]) == (True, 1)
+    assert "again_ns" not in status
+    calls = [call.split()[0] for call in daemon.calls]
+    assert calls == ["start", "add", "stop", "start", "add"]
+
+
+def test_it_is_tried_less_and_less_often_and_not_for_ever(daemon: Daemon) -> None:
+    """Whoever looks after services sees that: the daemon ends, and not well."""
+    now_s = 100
+    at(daemon, now_s)
+    daemon.does(PTPS, A, "start")
+    daemon.write("ended", "runnable task stall")
+    for wait_s in (1, 2, 4, 8):
+        assert at(daemon, now_s)["again_ns"] == (now_s + wait_s) * 10**9
+        now_s += wait_s
+    assert at(daemon, now_s)["again_ns"] == (now_s + 16) * 10**9
+    daemon.write("clock", f"{now_s + 16}000000000")
+    with contextlib.suppress(OSError, ValueError):
+        daemon.ask("status")
+        daemon.ask("status")
+    assert daemon.process.wait(60) == 1
+    assert any("after 5 tries for good" in line for line in daemon.log)
+
+
+def test_what_was_well_for_long_is_tried_as_at_first(daemon: Daemon) -> None:
+    at(daemon, 100)
+    daemon.does(PTPS, A, "start")
+    for now_s in (200, 300, 400, 500, 600, 700, 800):
+        ended = daemon.write("ended", "runnable task stall")
+        assert at(daemon, now_s)["again_ns"] == (now_s + 1) * 10**9
+        ended.unlink()
+        assert at(daemon, now_s + 1)["running"] is True
+
+
+def test_what_was_ended_on_purpose_stays_out(daemon: Daemon) -> None:
+    """By SysRq, or by a stop while it is waited for; a start is possible at any time."""
+    at(daemon, 100)
+    daemon.does(PTPS, A, "start")
+    ended = daemon.write("ended", "disabled by sysrq-S")
+    status = at(daemon, 101)
+    assert (status["running"], "again_ns" in status) == (False, False)
     ended.unlink()
     daemon.does("start")
+    ended = daemon.write("ended", "runnable task stall")
+    assert "again_ns" in at(daemon, 102)
+    daemon.does("stop")
+    ended.unlink()
+    assert at(daemon, 200)["running"] is False
+    daemon.does("start")
+
+
+def test_a_cgroup_may_be_waited_for(daemon: Daemon) -> None:
+    """It is a member by its path, whatever the slashes; and can be detached before it is there."""
+    daemon.does(PTPS, A, "attach a cgroup=no//such/ wait=1", "attach a cgroup=/no/such wait=1")
+    (server,) = daemon.does("status")["servers"]
+    assert server["members"] == [{"cgroup": "/sys/fs/cgroup/no/such", "waits": True}]
+    daemon.does("start")
+    assert "wait: found some" in daemon.refuses("attach a pid=1 wait=1")
+    daemon.does("detach a cgroup=no/such")
+    assert daemon.does("status")["servers"][0]["members"] == []
+
+
+def test_a_cpu_that_this_machine_cannot_have_is_refused(daemon: Daemon) -> None:
+    assert "pcpus: found 63, allowed: cpus that this" in daemon.refuses("policy name=ds pcpus=0,63")
+
+
+def test_a_file_whose_start_is_refused_is_no_start(tmp_path: Path) -> None:
+    """Nobody is told that it is ready: what the file says is not in force."""
+    (tmp_path / "object").touch()
+    (tmp_path / "kernel.refuse").write_text("kernel: found another scheduler, allowed: none")
+    requests = tmp_path / "requests"
+    requests.write_text(f"{PTPS}\n{A}\nstart\n")
+    said = subprocess.run(
+        [*command(tmp_path), "--requests", requests], capture_output=True, text=True, timeout=60,
+        env={**os.environ, "FAKE_KERNEL": str(tmp_path / "kernel")},
+    )  # fmt: skip
+    assert said.returncode == 1
+    assert f"{requests}:3: " in said.stderr
+    assert "found another scheduler" in said.stderr
 
 
 def test_servers_leave_something_for_what_is_outside(daemon: Daemon) -> None:
@@ -468,7 +560,7 @@ def test_a_kernel_without_sched_ext_is_said(tmp_path: Path) -> None:
     (tmp_path / "object").unlink()
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 3
-    assert "found no sched_ext, allowed: Linux 6.12 or later" in done.stderr
+    assert "found no sched_ext, allowed: Linux 6.19 or later" in done.stderr
 
 
 # --- malformed requests ----------------------------------------------------------------------

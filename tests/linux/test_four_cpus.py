@@ -79,8 +79,8 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_the_kernel_ends_nothing_and_all_is_played_again(phase: str, left: dict[str, Left]) -> None:
-    assert left[phase].status["exit_kind"] == 0
-    assert left[phase].status["exit_reason"] == ""
+    assert left[phase].status["ends"] == 0
+    assert left[phase].status["ended"] == ""
     assert all(sum(domain.picks(1 << 62)) > 0 for domain in left[phase].domains)
 
 

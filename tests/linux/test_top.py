@@ -46,7 +46,8 @@ def server(**changed: Any) -> dict[str, Any]:
 def look(*servers: dict[str, Any], **changed: Any) -> dict[str, Any]:
     policy = {"rules": "deferrable+fp+none", "global": False}
     return {
-        "running": True, "base_ns": 5, "policy": policy, "cpus": [0], "servers": [*servers],
+        "running": True, "ends": 2, "base_ns": 5, "policy": policy, "cpus": [0],
+        "servers": [*servers],
         **changed,
     }  # fmt: skip
 
@@ -120,10 +121,11 @@ def test_metrics_are_the_numbers_of_the_status() -> None:
     text = metrics(look(server(used_ns=12_345_678_901, remaining_ns=-5), server(name="b")))
     found = parsed(text)
     assert found["hyperperiod_running", ""] == "1"
+    assert found["hyperperiod_ends_total", ""] == "2"
     assert found[f"{PREFIX}used_seconds_total", "control"] == "12.345678901"
     assert found[f"{PREFIX}remaining_seconds", "control"] == "-0.000000005"
     assert found[f"{PREFIX}budget_seconds", "b"] == "0.004000000"
-    assert len(found) == 1 + 2 * len(METRICS)
+    assert len(found) == 2 + 2 * len(METRICS)
 
 
 def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
@@ -164,6 +166,13 @@ def test_the_exporter_answers_at_loopback_alone(daemon: Daemon) -> None:
         assert gone.value.code == 503
         gone.value.close()
         web.shutdown()
+
+
+def test_nothing_is_served_where_no_daemon_is(tmp_path: Path) -> None:
+    words = ["linux", "metrics", "--port", "0", "--socket", str(tmp_path / "control")]
+    said = CliRunner().invoke(main, words)
+    assert said.exit_code == 3
+    assert "http" not in said.output
 
 
 def test_top_looks_at_the_daemon(daemon: Daemon) -> None:

@@ -73,6 +73,26 @@ OVERBOOKED = (
     GLOBAL.replace("budget_ns=2500000", "budget_ns=4500000")
     + f"ask start force=1\nbusybox sleep 0.3\n{GONE}"
 )
+# A cpu of a cpuset partition, where the kernel balances no load.
+SET_APART = """\
+echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control
+busybox mkdir -p /sys/fs/cgroup/apart
+echo 1 >/sys/fs/cgroup/apart/cpuset.cpus
+echo isolated >/sys/fs/cgroup/apart/cpuset.cpus.partition
+busybox cp /sys/fs/cgroup/apart/cpuset.cpus.partition /left/$phase/partition
+ask policy name=ds pcpus=1
+ask record on
+ask server first pcpu=1 period_ns=10000000 budget_ns=3000000 inside=turns
+ask attach first cgroup=apart
+load hog
+echo $it >/sys/fs/cgroup/apart/cgroup.procs
+load hog
+ask start
+busybox sleep 0.3
+ask status
+echo member >/sys/fs/cgroup/apart/cpuset.cpus.partition
+echo $it >/sys/fs/cgroup/cgroup.procs
+"""
 PHASES = {
     "parked": PARTITIONED + TOGGLE * 3,
     "pinned": PARTITIONED
@@ -81,6 +101,9 @@ PHASES = {
     "global": f"{GLOBAL}load hog\nask start force=1\nbusybox sleep 0.3\n" + TOGGLE * 3,
     "bound": BOUND,
     "strays": BOUND + STRAYS,
+    "absent": f"echo 0 >{CPU}\n{PARTITIONED}{GONE}",
+    "absent_global": f"echo 0 >{CPU}\n{GLOBAL}ask start force=1\nbusybox sleep 0.3\n{GONE}",
+    "set_apart": SET_APART,
     "contended": f"{GLOBAL}ask start force=1\n"
     + "ask set first budget_ns=3000000\nask swap name=deferrable+edf+none\n"
     "ask set first budget_ns=2000000\nask swap name=rtds\n" * 20,
@@ -95,8 +118,8 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_the_kernel_ends_nothing_and_all_is_played_again(phase: str, left: dict[str, Left]) -> None:
-    assert left[phase].status["exit_kind"] == 0
-    assert left[phase].status["exit_reason"] == ""
+    assert left[phase].status["ends"] == 0
+    assert left[phase].status["ended"] == ""
     assert all(sum(domain.picks(1 << 62)) > 0 for domain in left[phase].domains)
 
 
@@ -106,6 +129,24 @@ def test_a_server_is_back_when_its_cpu_is(left: dict[str, Left]) -> None:
     assert servers["second"]["arrivals"] >= 4
     assert servers["second"]["runnable"] == 1
     assert servers["first"]["arrivals"] == 1
+
+
+def test_a_cpu_may_be_offline_when_the_system_starts(left: dict[str, Left]) -> None:
+    """The kernel ends nothing since nobody waits for it; when it comes, its server has it."""
+    without = json.loads(left["absent"].files["without"])
+    assert without["parked"] == 0b10
+    assert [server["runnable"] for server in without["servers"]] == [1, 0]
+    assert left["absent"].status["parked"] == 0
+    assert [server["runnable"] for server in left["absent"].status["servers"]] == [1, 1]
+    assert cpus_of(left["absent_global"], 0) | cpus_of(left["absent_global"], 1) == {0, 1}
+
+
+def test_a_server_may_have_a_cpu_that_is_set_apart(left: dict[str, Left]) -> None:
+    """By a cpuset partition, as isolcpus= keeps the scheduler from starting."""
+    assert left["set_apart"].files["partition"].strip() == b"isolated"
+    (server,) = left["set_apart"].status["servers"]
+    assert server["runnable"] == 1
+    assert server["used_ns"] > 20 * 3_000_000
 
 
 def test_a_thread_that_is_kept_away_is_counted(left: dict[str, Left]) -> None:
@@ -144,7 +185,7 @@ def test_a_server_whose_cpus_are_gone_is_back_with_them(with_one: dict[str, Left
     without = json.loads(homeless.files["without"])
     assert [server["runnable"] for server in without["servers"]] == [0, 1, 1]
     assert [server["runnable"] for server in homeless.status["servers"]] == [1, 1, 1]
-    assert homeless.status["exit_kind"] == 0
+    assert homeless.status["ends"] == 0
 
 
 @pytest.mark.slow

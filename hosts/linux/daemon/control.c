@@ -13,10 +13,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "force.h"
 #include "kernel.h"
 #include "log.h"
 #include "perform.h"
 
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* since Linux 6.5 */
+#endif
 #define DOORS 2u
 #define CLIENTS 32u           /* at each socket */
 #define ANSWER_BYTES 0x20000u /* with every server there can be, and its members */
@@ -91,6 +95,8 @@ int open_socket(const char *path, unsigned int mode, const char *group) {
 
 static void end(struct client *client) {
     close(client->peer.socket);
+    if (client->peer.alive >= 0)
+        close(client->peer.alive);
     client->peer.socket = -1;
 }
 
@@ -115,16 +121,23 @@ static void let_in(struct door *door) {
     socklen_t bytes = sizeof(who);
     const int met = accept4(door->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     const int room = ANSWER_BYTES;
+    int alive = -1;
+    socklen_t alive_bytes = sizeof(alive);
 
     if (met < 0)
         return;
-    if (getsockopt(met, SOL_SOCKET, SO_PEERCRED, &who, &bytes) != 0) {
+    if (getsockopt(met, SOL_SOCKET, SO_PEERCRED, &who, &bytes) != 0
+        || getsockopt(met, SOL_SOCKET, SO_PEERPIDFD, &alive, &alive_bytes) != 0) {
         close(met);
         return;
     }
     setsockopt(met, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
     *place_in(door) = (struct client){
-        .peer = {.process = who.pid, .user = who.uid, .trusted = door->trusted, .socket = met},
+        .peer = {.process = who.pid,
+                 .user = who.uid,
+                 .trusted = door->trusted,
+                 .socket = met,
+                 .alive = alive},
         .last = requests,
     };
 }
@@ -203,18 +216,6 @@ static void listen_to(struct system *system, struct client *client) {
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
-/* The kernel ends a scheduler that fails, or whose threads wait too long. */
-static void look_after(struct system *system) {
-    char why_bytes[512];
-    struct text why = text_in(why_bytes, sizeof(why_bytes));
-
-    if (!system->running || kernel_runs(&why))
-        return;
-    say(LOG_ERR, "the kernel has ended the scheduler: %s; its own goes on", why.bytes);
-    system->running = false;
-    kernel_stop();
-}
-
 int open_signals(void) {
     sigset_t ends;
 
@@ -225,9 +226,9 @@ int open_signals(void) {
     return signalfd(-1, &ends, SFD_CLOEXEC);
 }
 
-void serve(struct system *system, int signals, int control, int tasks) {
+bool serve(struct system *system, int signals, int control, int tasks) {
     static struct door doors[DOORS];
-    struct pollfd polled[1 + DOORS * (1 + CLIENTS)];
+    struct pollfd polled[2 + DOORS * (1 + CLIENTS)];
 
     doors[0].socket = control;
     doors[0].trusted = true;
@@ -236,19 +237,23 @@ void serve(struct system *system, int signals, int control, int tasks) {
         doors[i / CLIENTS].client[i % CLIENTS].peer.socket = -1;
     for (;;) {
         unsigned int count = 0;
+        const bool looks = system->running || system->again_ns != 0;
         polled[count++] = (struct pollfd){.fd = signals, .events = POLLIN};
+        polled[count++] = (struct pollfd){.fd = kernel_wishes(), .events = POLLIN};
         for (unsigned int d = 0; d < DOORS; d++) {
             polled[count++] = (struct pollfd){.fd = doors[d].socket, .events = POLLIN};
             for (unsigned int i = 0; i < CLIENTS; i++)
                 polled[count++] =
                     (struct pollfd){.fd = doors[d].client[i].peer.socket, .events = POLLIN};
         }
-        if (poll(polled, count, system->running ? LOOK_MS : -1) < 0 && errno != EINTR)
-            return;
-        look_after(system);
+        if (poll(polled, count, looks ? LOOK_MS : -1) < 0 && errno != EINTR)
+            return true;
+        if (!look_after(system))
+            return false;
         if (polled[0].revents != 0)
-            return;
-        for (unsigned int d = 0, at = 1; d < DOORS; d++) {
+            return true;
+        grant_wishes(system);
+        for (unsigned int d = 0, at = 2; d < DOORS; d++) {
             const bool knocks = polled[at++].revents != 0;
             for (unsigned int i = 0; i < CLIENTS; i++)
                 if (polled[at++].revents != 0)

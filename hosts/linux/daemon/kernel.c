@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -15,6 +16,7 @@
 #include "log.h"
 
 #define SCHED_EXT "/sys/kernel/sched_ext"
+#define CPUS "/sys/devices/system/cpu/possible"
 #define SCHEDULER_NAME "/sys/kernel/sched_ext/root/ops"
 #define RECORD_BYTES 32u
 #define NS_PER_S 1000000000ull
@@ -30,6 +32,7 @@ static struct {
     struct lx_state *state; /* mapped */
     unsigned char *rings;   /* mapped: one for each lock domain */
     size_t ring_bytes, rings_bytes;
+    struct ring_buffer *wishes;
 } kernel;
 
 static char problem[2048];
@@ -44,16 +47,66 @@ static const char *failed(const char *format, ...) {
     return problem;
 }
 
+/* The last lines of what the verifier said of a program that it refuses, and the very last, which
+ * is the reason. */
+#define REASON_LINES 20u
+#define REASON_END "\nprocessed "
+static char reason[512];
+
+/* Cuts a text where its last lines begin. */
+static char *last_lines(char *text, unsigned int lines) {
+    char *at = text + strlen(text);
+
+    while (at > text && (at[-1] != '\n' || at[0] == 0 || --lines > 0))
+        at--;
+    return at;
+}
+
 /* What libbpf and the kernel's verifier say goes to the log. */
 static int say_of_libbpf(enum libbpf_print_level level, const char *format, va_list arguments) {
-    char line[1024];
+    char *text, *line, *rest = NULL;
 
-    if (level == LIBBPF_DEBUG)
+    if (level == LIBBPF_DEBUG || vasprintf(&text, format, arguments) < 0)
         return 0;
-    vsnprintf(line, sizeof(line), format, arguments);
-    line[strcspn(line, "\n")] = 0;
-    say(level == LIBBPF_WARN ? LOG_WARNING : LOG_INFO, "%s", line);
+    char *end = strstr(text, REASON_END);
+    if (end != NULL) {
+        *end = 0;
+        snprintf(reason, sizeof(reason), "%s", last_lines(text, 1));
+        *end = '\n';
+    }
+    for (line = strtok_r(last_lines(text, REASON_LINES), "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest))
+        say(level == LIBBPF_WARN ? LOG_WARNING : LOG_INFO, "%s", line);
+    free(text);
     return 0;
+}
+
+/* What the kernel says in its log of the class of this scheduler, from here on. */
+static int listen_to_kernel(void) {
+    const int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+    if (log >= 0)
+        lseek(log, 0, SEEK_END);
+    return log;
+}
+
+/* The last of it, in its own words, or "". */
+static const char *heard(int log) {
+    static const char class[] = "sched_ext: ";
+    static char words[256];
+    char record[8192]; /* the longest that there is */
+    ssize_t length;
+
+    words[0] = 0;
+    while (log >= 0 && ((length = read(log, record, sizeof(record) - 1)) > 0 || errno == EPIPE)) {
+        record[length > 0 ? length : 0] = 0;
+        const char *said = strstr(record, class);
+        if (said != NULL)
+            snprintf(words, sizeof(words), "%.*s", (int)strcspn(said, "\n"), said);
+    }
+    if (log >= 0)
+        close(log);
+    return words;
 }
 
 /* --- loading --------------------------------------------------------------------------------- */
@@ -63,7 +116,7 @@ static const char *load(uint32_t locks);
 const char *kernel_open(const char *object, uint32_t locks, bool *lacks) {
     *lacks = true;
     if (access(SCHED_EXT "/state", R_OK) != 0)
-        return "kernel: found no " SCHED_EXT ", allowed: Linux 6.12 or later with "
+        return "kernel: found no " SCHED_EXT ", allowed: Linux 6.19 or later with "
                "CONFIG_SCHED_CLASS_EXT";
     if (access(object, R_OK) != 0)
         return failed("--object: found no file '%s', allowed: what `make -f "
@@ -101,8 +154,19 @@ static struct bpf_map *state_map(void) {
     return NULL;
 }
 
+/* The wish that was read last. Negative, so that no other is read with it. */
+static struct lx_wish taken;
+
+static int take_wish(void *context, void *wish, size_t bytes) {
+    (void)context;
+    if (bytes < sizeof(taken))
+        return -EINVAL;
+    memcpy(&taken, wish, sizeof(taken));
+    return -EAGAIN;
+}
+
 static const char *load(uint32_t locks) {
-    struct bpf_map *domains, *rings, *state;
+    struct bpf_map *domains, *rings, *state, *wishes;
 
     kernel.object = bpf_object__open_file(kernel.path, NULL);
     if (kernel.object == NULL)
@@ -111,19 +175,22 @@ static const char *load(uint32_t locks) {
     domains = bpf_object__find_map_by_name(kernel.object, "lock_domains");
     rings = bpf_object__find_map_by_name(kernel.object, "rings");
     state = state_map();
-    if (domains == NULL || rings == NULL || state == NULL)
+    wishes = bpf_object__find_map_by_name(kernel.object, "wishes");
+    if (domains == NULL || rings == NULL || state == NULL || wishes == NULL)
         return failed("%s: found another BPF object, allowed: hosts/linux/hyperperiod.bpf.c",
                       kernel.path);
     bpf_map__set_max_entries(domains, locks);
     bpf_map__set_max_entries(rings, locks);
+    reason[0] = 0;
     if (bpf_object__load(kernel.object) != 0)
-        return failed("kernel: the programs cannot be loaded (%s); the log has the reason",
-                      strerror(errno));
+        return failed("kernel: the programs cannot be loaded (%s)%s%s; the log has more",
+                      strerror(errno), reason[0] != 0 ? ": " : "", reason);
     kernel.ring_bytes = (sizeof(struct lx_ring) + 7) / 8 * 8;
     kernel.rings_bytes = whole_pages(kernel.ring_bytes * locks);
     kernel.rings = map(rings, kernel.rings_bytes);
     kernel.state = map(state, whole_pages(sizeof(*kernel.state)));
-    if (kernel.rings == NULL || kernel.state == NULL)
+    kernel.wishes = ring_buffer__new(bpf_map__fd(wishes), take_wish, NULL, NULL);
+    if (kernel.rings == NULL || kernel.state == NULL || kernel.wishes == NULL)
         return failed("kernel: the rings cannot be mapped (%s)", strerror(errno));
     kernel.locks = locks;
     return NULL;
@@ -135,7 +202,9 @@ void kernel_close(void) {
         munmap(kernel.state, whole_pages(sizeof(*kernel.state)));
     if (kernel.rings != NULL)
         munmap(kernel.rings, kernel.rings_bytes);
+    ring_buffer__free(kernel.wishes);
     bpf_object__close(kernel.object);
+    kernel.wishes = NULL;
     kernel.state = NULL;
     kernel.rings = NULL;
     kernel.object = NULL;
@@ -216,6 +285,11 @@ const char *kernel_swap(const struct system *system) {
 
 /* --- members --------------------------------------------------------------------------------- */
 
+/* A cgroup that is not there is told when it is. */
+static bool is_absent(const struct member *member) {
+    return member->id == 0;
+}
+
 static const char *refresh(uint32_t server) {
     struct lx_name name = {.server = server};
 
@@ -237,7 +311,7 @@ static const char *enter(const struct system *system, const struct member *membe
 }
 
 const char *kernel_attach(const struct system *system, const struct member *member) {
-    const char *why = enter(system, member);
+    const char *why = is_absent(member) ? NULL : enter(system, member);
 
     return why != NULL ? why : refresh(id_of(&system->server[member->server]));
 }
@@ -301,7 +375,8 @@ static const char *tell_all(const struct system *system) {
         if (system->server[i].present)
             why = set(&system->server[i]);
     for (uint32_t i = 0; i < system->member_count && why == NULL; i++)
-        why = enter(system, &system->member[i]);
+        if (!is_absent(&system->member[i]))
+            why = enter(system, &system->member[i]);
     return why;
 }
 
@@ -317,6 +392,14 @@ static void find_other(char *name, size_t bytes) {
     fclose(file);
 }
 
+/* What there is instead of what the kernel refuses. */
+static const char *allowed_instead(const char *words) {
+    return strstr(words, "isolcpus") == NULL
+               ? ""
+               : "; allowed: cpus of a cpuset partition, and none of isolcpus= (docs/linux/"
+                 "running.md)";
+}
+
 static const char *put_in_force(void) {
     char other[64];
 
@@ -325,12 +408,19 @@ static const char *put_in_force(void) {
         return failed("kernel: found the scheduler '%s' in force, allowed: none but the kernel's "
                       "own",
                       other);
+    const int log = listen_to_kernel();
     kernel.switches =
         bpf_program__attach(bpf_object__find_program_by_name(kernel.object, "hyperperiod_switch"));
     if (kernel.switches != NULL)
         kernel.scheduler = bpf_map__attach_struct_ops(map_called("hyperperiod_ops"));
+    const int error = errno;
+    const char *words = heard(log);
     if (kernel.scheduler == NULL)
-        return failed("kernel: the scheduler cannot be put in force (%s) %s %s", strerror(errno),
+        return failed("kernel: the scheduler cannot be put in force (%s) %s%s", strerror(error),
+                      words, allowed_instead(words));
+    /* What its programs refuse at the start is no error of the call. */
+    if (!kernel.state->attached)
+        return failed("kernel: the scheduler cannot be put in force: %.100s %.400s",
                       kernel.state->exit_reason, kernel.state->exit_text);
     return NULL;
 }
@@ -375,10 +465,48 @@ void kernel_stop(void) {
     kernel.switches = NULL;
 }
 
+int kernel_wishes(void) {
+    return kernel.wishes == NULL ? -1 : ring_buffer__epoll_fd(kernel.wishes);
+}
+
+bool kernel_wish(struct lx_wish *wish) {
+    const bool found = kernel.wishes != NULL && ring_buffer__consume(kernel.wishes) == -EAGAIN;
+
+    if (found)
+        *wish = taken;
+    return found;
+}
+
+uint64_t kernel_cpus(void) {
+    FILE *file = fopen(CPUS, "re");
+    char list[1024] = "";
+    hp_u8 set[CPU_LIMIT / 8u] = {0};
+    uint64_t cpus = 0;
+
+    if (file == NULL)
+        return ~0ull;
+    if (fgets(list, sizeof(list), file) != NULL)
+        list[strcspn(list, "\n")] = 0;
+    fclose(file);
+    if (!word_cpus(word_of(list), CPU_LIMIT, set))
+        return ~0ull; /* there are more than can be named */
+    for (uint32_t i = 0; i < sizeof(set); i++)
+        cpus |= (uint64_t)set[i] << 8u * i;
+    return cpus;
+}
+
 bool kernel_runs(struct text *why) {
     if (kernel.scheduler != NULL && kernel.state->attached)
         return true;
-    add(why, "%s %s", kernel.state->exit_reason, kernel.state->exit_text);
+    char text[256];
+
+    /* It begins with the name of a thread, which is its user's. */
+    snprintf(text, sizeof(text), "%.100s %.150s", kernel.state->exit_reason,
+             kernel.state->exit_text);
+    for (char *at = text; *at != 0; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '.';
+    add(why, "%s", text);
     return false;
 }
 
@@ -454,6 +582,7 @@ int kernel_rings(const struct system *system) {
     const int file = memfd_create("rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     bool written = file >= 0 && kernel.state != NULL;
 
+    written = written && lock_domains(system) <= kernel.locks;
     for (uint32_t lock = 0; lock < lock_domains(system) && written; lock++)
         written = write_ring(file, lock);
     if (written && lseek(file, 0, SEEK_SET) == 0 && fcntl(file, F_ADD_SEALS, seals) == 0)

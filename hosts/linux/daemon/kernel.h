@@ -34,6 +34,14 @@ void kernel_stop(void);
 /* Nothing of the programs is left in the kernel. */
 void kernel_close(void);
 
+/* The cpus that this machine can have, a bit each. */
+uint64_t kernel_cpus(void);
+
+/* A file that can be read from when there is a wish (shared.h), or -1; and the next one, if there
+ * is one. */
+int kernel_wishes(void);
+bool kernel_wish(struct lx_wish *wish);
+
 /* Whether it is in force still; if the kernel has ended it, why. */
 bool kernel_runs(struct text *why);
 

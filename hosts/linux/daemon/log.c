@@ -2,7 +2,13 @@
 #include "log.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 static bool to_system;
 
@@ -25,4 +31,20 @@ void say(int priority, const char *format, ...) {
         fputc('\n', stderr);
     }
     va_end(arguments);
+}
+
+void tell_systemd(const char *words) {
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int notify = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (path != NULL && strlen(path) < sizeof(address.sun_path)) {
+        strcpy(address.sun_path, path);
+        if (*path == '@')
+            address.sun_path[0] = 0;
+        sendto(notify, words, strlen(words), MSG_NOSIGNAL | MSG_DONTWAIT,
+               (struct sockaddr *)&address,
+               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
+    }
+    close(notify);
 }

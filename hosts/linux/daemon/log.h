@@ -14,4 +14,7 @@ void begin_log(bool background);
 /* Says something; priority is LOG_ERR, LOG_WARNING, LOG_NOTICE or LOG_INFO. */
 void say(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Tells systemd how it is, in the words of sd_notify(3), if systemd has started this. */
+void tell_systemd(const char *words);
+
 #endif

@@ -7,7 +7,8 @@
  * ends, in whichever way, the kernel's own scheduler goes on, and a new daemon knows nothing of the
  * servers before, unless they are in the file of --requests.
  *
- * Exit codes: 0 after SIGTERM, 2 for bad input, 3 if the kernel or the machine lacks something.
+ * Exit codes: 0 after SIGTERM, 1 if the kernel does not put in force what the file says, or has
+ * ended it too often, 2 for bad input, 3 if the kernel or the machine lacks something.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,17 +16,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "control.h"
+#include "force.h"
 #include "kernel.h"
 #include "log.h"
 #include "perform.h"
 
+#define NOT_IN_FORCE 1
 #define BAD_INPUT 2
 #define LACKS 3
 
@@ -104,51 +105,26 @@ static bool read_options(int count, char **words, struct options *options) {
 }
 
 /* Performs the requests of a file, as if they came on the control socket. One that is refused is
- * said, and the others are performed all the same: most of a system is better than none. */
-static bool perform_file(struct system *system, const char *path) {
-    static char answer_bytes[0x20000];
-    static struct request request;
-    const struct peer self = {.process = getpid(), .trusted = true, .socket = -1};
-    char line[REQUEST_BYTES + 2];
+ * said, and the others are performed all the same: most of a system is better than none. But a
+ * system that is to be in force, and is not, is none: returns the exit code then, and else 0. */
+static int perform_file(struct system *system, const char *path) {
+    char line[REQUEST_BYTES + 2], whose[512];
     FILE *file = fopen(path, "re");
+    bool is_refused = false;
+    enum verb verb;
 
     if (file == NULL) {
         say(LOG_ERR, "--requests: %s: %s", path, strerror(errno));
-        return false;
+        return BAD_INPUT;
     }
     for (unsigned int number = 1; fgets(line, sizeof(line), file) != NULL; number++) {
-        struct text answer = text_in(answer_bytes, sizeof(answer_bytes));
-        char problem_bytes[512];
-        struct text problem = text_in(problem_bytes, sizeof(problem_bytes));
-        int with = -1;
-        if (line[0] == '\n' || line[0] == '#')
+        snprintf(whose, sizeof(whose), "%s:%u", path, number);
+        if (line[0] == '\n' || line[0] == '#' || perform_line(system, line, whose, &verb))
             continue;
-        if (!read_request(line, strlen(line), &request, &problem))
-            say(LOG_ERR, "%s:%u: %s", path, number, problem.bytes);
-        else if (!perform(system, &request, &self, &answer, &with))
-            say(LOG_ERR, "%s:%u: %s", path, number, answer.bytes);
-        if (with >= 0)
-            close(with);
+        is_refused |= verb == VERB_START;
     }
     fclose(file);
-    return true;
-}
-
-/* Tells systemd, if that waits for it, that requests can come. */
-static void tell_ready(void) {
-    static const char ready[] = "READY=1";
-    const char *path = getenv("NOTIFY_SOCKET");
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const int notify = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-    if (path != NULL && strlen(path) < sizeof(address.sun_path)) {
-        strcpy(address.sun_path, path);
-        if (*path == '@')
-            address.sun_path[0] = 0;
-        sendto(notify, ready, sizeof(ready) - 1, MSG_NOSIGNAL, (struct sockaddr *)&address,
-               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
-    }
-    close(notify);
+    return is_refused && !system->running ? NOT_IN_FORCE : 0;
 }
 
 /*
@@ -201,22 +177,22 @@ int main(int count, char **words) {
     const char *problem = kernel_open(options.object, (uint32_t)options.locks, &lacks);
     if (problem != NULL) {
         say(LOG_ERR, "%s", problem);
-        return lacks ? LACKS : 1;
+        return lacks ? LACKS : NOT_IN_FORCE;
     }
     say(LOG_NOTICE, "ready; there are no servers, until requests make them");
-    if (options.requests != NULL && !perform_file(&system, options.requests))
-        return BAD_INPUT;
+    const int code = options.requests == NULL ? 0 : perform_file(&system, options.requests);
+    if (code != 0)
+        return code;
     /* Whoever started it goes on now that requests can come. */
     if (starter >= 0 && (chdir("/") != 0 || write(starter, "", 1) != 1 || close(starter) != 0))
         return LACKS;
-    tell_ready();
-    serve(&system, signals, control, tasks);
-    if (system.running)
-        kernel_stop();
+    tell_systemd("READY=1");
+    const bool in_vain = !serve(&system, signals, control, tasks);
+    take_out_of_force(&system);
     kernel_close();
     unlink(options.socket);
     if (tasks >= 0)
         unlink(options.tasks);
     say(LOG_NOTICE, "ended; the kernel's own scheduler goes on");
-    return 0;
+    return in_vain ? NOT_IN_FORCE : 0;
 }

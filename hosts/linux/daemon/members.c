@@ -2,6 +2,7 @@
 #include "members.h"
 
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,30 +15,52 @@
 #define CGROUPS "/sys/fs/cgroup"
 #define GROUPS_MAX_ASKED 1024
 
-/* A cgroup's id is the number of its folder's inode. */
-static bool find_cgroup(const char *word, struct member *member, struct text *problem) {
-    const bool whole = strncmp(word, CGROUPS "/", sizeof(CGROUPS)) == 0;
+uint64_t cgroup_at(const char *path) {
     struct statfs system;
     struct stat folder;
 
+    if (statfs(path, &system) != 0 || stat(path, &folder) != 0
+        || (unsigned long)system.f_type != CGROUP2_SUPER_MAGIC || !S_ISDIR(folder.st_mode))
+        return 0;
+    return folder.st_ino;
+}
+
+/* Leaves one slash where there are several, and none at the end. */
+static void tidy(char *path) {
+    char *to = path;
+
+    for (const char *from = path; *from != 0; from++)
+        if (*from != '/' || (from[1] != '/' && from[1] != 0))
+            *to++ = *from;
+    *to = 0;
+}
+
+static bool find_cgroup(const struct request *request, struct member *member,
+                        struct text *problem) {
+    const char *word = request->word[KEY_CGROUP];
+    const bool whole = strncmp(word, CGROUPS "/", sizeof(CGROUPS)) == 0;
+
     const int length = snprintf(member->path, sizeof(member->path), "%s%s%s", whole ? "" : CGROUPS,
                                 whole || *word == '/' ? "" : "/", word);
-    if (length < 0 || (size_t)length >= sizeof(member->path) || strstr(word, "..") != NULL) {
+    if (length >= 0 && (size_t)length < sizeof(member->path))
+        tidy(member->path);
+    if (length < 0 || (size_t)length >= sizeof(member->path) || strstr(word, "..") != NULL
+        || strstr(member->path, "/./") != NULL) {
         add(problem,
-            "cgroup: found a path that is too long or has '..', allowed: less than %u "
-            "bytes without '..'",
+            "cgroup: found a path that is too long or has '.' or '..' in it, allowed: less than %u "
+            "bytes without these",
             PATH_BYTES);
         return false;
     }
-    if (statfs(member->path, &system) != 0 || stat(member->path, &folder) != 0
-        || (unsigned long)system.f_type != CGROUP2_SUPER_MAGIC || !S_ISDIR(folder.st_mode)) {
-        add(problem, "cgroup: found no cgroup (version 2) '%s', allowed: a folder of " CGROUPS,
-            member->path);
-        return false;
-    }
     member->kind = BY_CGROUP;
-    member->id = folder.st_ino;
-    return true;
+    member->id = cgroup_at(member->path);
+    if (member->id != 0 || request->number[KEY_WAIT] || request->verb == VERB_DETACH)
+        return true;
+    add(problem,
+        "cgroup: found no cgroup (version 2) '%s', allowed: a folder of " CGROUPS
+        ", or wait=1 until there is one",
+        member->path);
+    return false;
 }
 
 /* When a process or thread began: the 20th word behind its name, which may be anything. 0: there is
@@ -65,11 +88,7 @@ static uint64_t birth_of(uint64_t id) {
 }
 
 bool has_ended(const struct member *member) {
-    struct stat folder;
-
-    if (member->kind == BY_CGROUP)
-        return stat(member->path, &folder) != 0 || folder.st_ino != member->id;
-    return birth_of(member->id) != member->born;
+    return member->kind != BY_CGROUP && birth_of(member->id) != member->born;
 }
 
 static bool find_task(uint64_t id, bool thread, struct member *member, struct text *problem) {
@@ -99,8 +118,12 @@ bool find_member(const struct request *request, struct member *member, struct te
         add(problem, "key: found some, allowed: pid= or thread=: threads of a cgroup differ");
         return false;
     }
+    if (request->given[KEY_WAIT] && !request->given[KEY_CGROUP]) {
+        add(problem, "wait: found some, allowed: cgroup=");
+        return false;
+    }
     if (request->given[KEY_CGROUP])
-        return find_cgroup(request->word[KEY_CGROUP], member, problem);
+        return find_cgroup(request, member, problem);
     return find_task(request->number[request->given[KEY_PID] ? KEY_PID : KEY_THREAD],
                      request->given[KEY_THREAD], member, problem);
 }
@@ -110,6 +133,12 @@ bool is_thread_of(uint64_t thread, pid_t process) {
 
     snprintf(path, sizeof(path), "/proc/%d/task/%llu", process, (unsigned long long)thread);
     return access(path, F_OK) == 0;
+}
+
+bool has_left(const struct peer *peer) {
+    struct pollfd process = {.fd = peer->alive, .events = POLLIN};
+
+    return poll(&process, 1, 0) != 0;
 }
 
 bool may_enter(const struct peer *peer, long long users) {

@@ -15,12 +15,16 @@ struct peer {
     uid_t user;
     bool trusted; /* asks on the control socket */
     int socket;
+    int alive; /* its process, as a file that can be read from when that has ended; -1: oneself */
 };
 
 /* The member that a request names by cgroup=, pid= or thread=; exactly one of these. */
 bool find_member(const struct request *request, struct member *member, struct text *problem);
 
-/* Whether it is there no more; another may have its id or its path. */
+/* The id of the cgroup at a path, which is the number of its folder's inode; 0: there is none. */
+uint64_t cgroup_at(const char *path);
+
+/* Whether it is there no more; another may have its id. A cgroup may always come back. */
 bool has_ended(const struct member *member);
 
 /* Whether the thread is one of the process. */
@@ -28,5 +32,9 @@ bool is_thread_of(uint64_t thread, pid_t process);
 
 /* Whether the one who asks may enter a server that is open to `users`. */
 bool may_enter(const struct peer *peer, long long users);
+
+/* Whether the process that connected has ended: another may have its number, and a child its
+ * connection. */
+bool has_left(const struct peer *peer);
 
 #endif

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "perform.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "force.h"
 #include "kernel.h"
+#include "log.h"
 #include "room.h"
 
 #define WARNING_BYTES 1024u
-#define PRIORITIES 32768u /* of threads in a server (shared.h: lx_thread.key) */
+#define WISHES_AT_ONCE 16u /* others have their turn between */
+#define PRIORITIES 32768u  /* of threads in a server (shared.h: lx_thread.key) */
 
 /* What is collected while a request is performed. */
 struct doing {
@@ -44,10 +49,12 @@ static void warn(struct doing *doing, const char *format, const char *name) {
  * warned instead. */
 static bool leaves_time(struct doing *doing, uint32_t lock) {
     static const char found[] =
-        "budgets: found servers that may keep cpus busy for 30 s or longer, allowed: some time for "
-        "threads outside of servers, or the kernel ends the scheduler";
+        "budgets: found servers that may keep cpus busy for 30 s or longer, or have more than "
+        "19/20 of them, allowed: some time for threads outside of servers, or the kernel ends the "
+        "scheduler";
 
-    if (longest_busy_ns(doing->system, lock) < WATCHDOG_NS)
+    if (longest_busy_ns(doing->system, lock) < WATCHDOG_NS
+        && leave_a_twentieth(doing->system, lock))
         return true;
     if (!doing->request->number[KEY_FORCE]) {
         add(&doing->problem, "%s (force=1 insists)", found);
@@ -77,6 +84,13 @@ static bool named(struct doing *doing, uint32_t *number) {
 }
 
 static bool do_policy(struct doing *doing) {
+    const uint64_t absent = doing->request->number[KEY_PCPUS] & ~kernel_cpus();
+
+    if (absent != 0) {
+        add(&doing->problem, "pcpus: found %d, allowed: cpus that this machine can have",
+            __builtin_ctzll(absent));
+        return false;
+    }
     for (uint32_t i = 0; i < SERVER_LIMIT; i++)
         if (doing->system->server[i].present)
             return refuse(doing, "policy: found servers already, allowed: before the first one, or "
@@ -136,13 +150,16 @@ static bool do_remove(struct doing *doing) {
     return true;
 }
 
+static bool is_same(const struct member *one, const struct member *other) {
+    return one->kind == other->kind
+           && (one->kind == BY_CGROUP ? strcmp(one->path, other->path) == 0 : one->id == other->id);
+}
+
 /* Where the member stands, or the count if it is none yet. */
 static uint32_t place_of(const struct system *system, const struct member *member) {
     uint32_t place = 0;
 
-    while (
-        place < system->member_count
-        && (system->member[place].kind != member->kind || system->member[place].id != member->id))
+    while (place < system->member_count && !is_same(&system->member[place], member))
         place++;
     return place;
 }
@@ -158,30 +175,21 @@ static bool has_key(struct doing *doing, const struct member *member) {
     return false;
 }
 
-/* Forgets members that have ended. The kernel's half notices that by itself for threads only. */
-static void drop_ended(struct system *system) {
-    for (uint32_t i = system->member_count; i > 0; i--) {
-        struct member *member = &system->member[i - 1];
-        if (!has_ended(member))
-            continue;
-        if (system->running && member->kind == BY_CGROUP)
-            kernel_detach(system, member);
-        *member = system->member[--system->member_count];
-    }
-}
-
 /* Makes it a member of its server, or changes its key or server if it is one. */
 static bool put_member(struct doing *doing, const struct member *member) {
     struct system *system = doing->system;
     uint32_t place;
 
     if (system->member_count == MEMBER_LIMIT)
-        drop_ended(system);
+        renew_members(system);
     place = place_of(system, member);
     if (!has_key(doing, member))
         return false;
     if (place == MEMBER_LIMIT)
         return refuse(doing, "member: found 1024 already, allowed: so many");
+    /* A cgroup that was made anew since: the kernel forgets the one before. */
+    if (system->running && place < system->member_count && system->member[place].id != member->id)
+        kernel_detach(system, &system->member[place]);
     if (system->running && !agrees(doing, kernel_attach(system, member)))
         return false;
     system->member[place] = *member;
@@ -224,7 +232,7 @@ static bool own_thread(struct doing *doing, struct member *member) {
 
     if (!find_member(doing->request, member, &doing->problem))
         return false;
-    if (!is_thread_of(member->id, doing->peer->process))
+    if (!is_thread_of(member->id, doing->peer->process) || has_left(doing->peer))
         return refuse(doing, "thread: found one of another process, allowed: one's own");
     const uint32_t place = place_of(system, member);
     return doing->peer->trusted || place == system->member_count
@@ -250,7 +258,7 @@ static bool has_room(struct doing *doing, struct member *member) {
     if (doing->peer->trusted)
         return true;
     member->user = doing->peer->user;
-    drop_ended(system);
+    renew_members(system);
     for (uint32_t i = 0; i < system->member_count; i++)
         count += system->member[i].user == member->user;
     if (count < USER_LIMIT || place_of(system, member) != system->member_count)
@@ -302,19 +310,17 @@ static bool do_start(struct doing *doing) {
         return refuse(doing, "start: found no policy, allowed: after policy");
     if (system->running)
         return refuse(doing, "start: found a system in force, allowed: after stop");
-    drop_ended(system);
     if (!all_leave_time(doing)
-        || !agrees(doing, kernel_start(system, doing->request->number[KEY_EPOCH])))
+        || !agrees(doing, put_in_force(system, doing->request->number[KEY_EPOCH])))
         return false;
-    system->running = true;
+    system->tries = 0;
     return true;
 }
 
 static bool do_stop(struct doing *doing) {
-    if (!doing->system->running)
+    if (!doing->system->running && doing->system->again_ns == 0)
         return refuse(doing, "stop: found no system in force, allowed: after start");
-    doing->system->running = false;
-    kernel_stop();
+    take_out_of_force(doing->system);
     return true;
 }
 
@@ -380,7 +386,7 @@ static bool do_verb(struct doing *doing, int *file) {
     case VERB_CLEAR:
         return do_clear(doing);
     case VERB_STATUS:
-        drop_ended(doing->system);
+        renew_members(doing->system);
         return true;
     case VERB_SET:
         return do_set(doing);
@@ -435,4 +441,46 @@ bool perform(struct system *system, const struct request *request, const struct 
     }
     add(answer, "}");
     return true;
+}
+
+bool perform_line(struct system *system, const char *line, const char *whose, enum verb *verb) {
+    static char answer_bytes[0x20000], problem_bytes[512];
+    static struct request request;
+    const struct peer self = {.process = getpid(), .trusted = true, .socket = -1, .alive = -1};
+    struct text answer = text_in(answer_bytes, sizeof(answer_bytes));
+    struct text problem = text_in(problem_bytes, sizeof(problem_bytes));
+    bool done = false;
+    int file = -1;
+
+    *verb = VERB_COUNT;
+    if (read_request(line, strlen(line), &request, &problem)) {
+        *verb = request.verb;
+        done = perform(system, &request, &self, &answer, &file);
+    }
+    if (!done)
+        say(LOG_ERR, "%s: %s", whose, *verb == VERB_COUNT ? problem.bytes : answer.bytes);
+    if (file >= 0)
+        close(file);
+    return done;
+}
+
+void grant_wishes(struct system *system) {
+    char line[NAME_BYTES + 128], whose[NAME_BYTES + 32];
+    struct lx_wish wish;
+    enum verb verb;
+
+    for (unsigned int count = 0; count < WISHES_AT_ONCE && kernel_wish(&wish); count++) {
+        for (uint32_t i = 0; i < SERVER_LIMIT; i++) {
+            const struct server *server = &system->server[i];
+            if (!server->present || LX_ID(server->lock, server->number) != wish.server)
+                continue;
+            snprintf(line, sizeof(line), "set %s period_ns=%llu budget_ns=%llu", server->name,
+                     wish.period_ns, wish.budget_ns);
+            snprintf(whose, sizeof(whose), "cpu.max of server %s", server->name);
+            if (perform_line(system, line, whose, &verb))
+                say(LOG_INFO, "%s: %s", whose, line);
+            else
+                system->refused++;
+        }
+    }
 }

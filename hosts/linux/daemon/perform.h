@@ -13,6 +13,14 @@
 bool perform(struct system *system, const struct request *request, const struct peer *peer,
              struct text *answer, int *file);
 
+/* Performs a request of nobody's socket: `whose` says in the log where it stood. False: it is not
+ * to be read, or refused, as the log says. *verb is what it asks for, VERB_COUNT if that is not
+ * known. */
+bool perform_line(struct system *system, const char *line, const char *whose, enum verb *verb);
+
+/* Has servers get what was written to cpu.max of their cgroups, as if `set` had asked for it. */
+void grant_wishes(struct system *system);
+
 /* The answer to a request that is refused. */
 void add_refusal(struct text *answer, const char *problem);
 

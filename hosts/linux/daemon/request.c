@@ -25,7 +25,7 @@ static const uint32_t keys_of[VERB_COUNT] = {
                     | BIT(SPARE_PERIOD) | BIT(SPARE_BUDGET),
     [VERB_SERVER] = INTERFACE | BIT(PCPU) | BIT(PCPUS) | BIT(INSIDE) | BIT(BEST_EFFORT) | BIT(USERS)
                     | BIT(FORCE),
-    [VERB_ATTACH] = MEMBER | BIT(KEY),
+    [VERB_ATTACH] = MEMBER | BIT(KEY) | BIT(WAIT),
     [VERB_DETACH] = MEMBER,
     [VERB_START] = BIT(FORCE) | BIT(EPOCH),
     [VERB_SET] = INTERFACE | BIT(PCPUS) | BIT(FORCE),

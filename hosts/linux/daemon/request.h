@@ -42,6 +42,7 @@
     ROW("extra", EXTRA, NUMBER, 0, 1, 0)                                                           \
     ROW("weight", WEIGHT, NUMBER, 0, 0xffff, 0)                                                    \
     ROW("cgroup", CGROUP, TEXT, 0, 0, 0)                                                           \
+    ROW("wait", WAIT, NUMBER, 0, 1, 0)                                                             \
     ROW("pid", PID, NUMBER, 1, 0x3fffff, process_words)                                            \
     ROW("thread", THREAD, NUMBER, 1, 0x3fffff, 0)                                                  \
     ROW("key", KEY, NUMBER, 0, HP_TIME_MAX - 1, 0)                                                 \

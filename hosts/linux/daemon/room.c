@@ -56,3 +56,15 @@ uint64_t longest_busy_ns(const struct system *system, uint32_t lock) {
     }
     return busy_ns;
 }
+
+bool leave_a_twentieth(const struct system *system, uint32_t lock) {
+    const struct hp_params *params[HP_VCPUS];
+    const uint32_t count = find_budgets(system, lock, params);
+    uint64_t taken = 0; /* in millionths of a cpu, each rounded up */
+
+    for (uint32_t i = 0; i < count; i++)
+        taken += (uint64_t)(((unsigned __int128)params[i]->budget_ns * 1000000u
+                             + params[i]->period_ns - 1)
+                            / params[i]->period_ns);
+    return taken <= system->config.pcpus * 950000ull + count;
+}

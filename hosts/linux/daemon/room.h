@@ -18,4 +18,7 @@
  * WATCHDOG_NS for that or more. */
 uint64_t longest_busy_ns(const struct system *system, uint32_t lock);
 
+/* Whether the servers of a lock domain have no more than 19/20 of its cpus, on the average. */
+bool leave_a_twentieth(const struct system *system, uint32_t lock);
+
 #endif

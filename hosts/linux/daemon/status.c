@@ -79,7 +79,7 @@ static void add_server_of(struct text *answer, const struct system *system, uint
         if (member->kind == BY_CGROUP) {
             add(answer, "%s{\"cgroup\": ", between);
             add_quoted(answer, member->path);
-            add(answer, "}");
+            add(answer, "%s}", member->id == 0 ? ", \"waits\": true" : "");
         } else {
             add(answer, "%s{\"%s\": %llu", between, member->kind == BY_PROCESS ? "pid" : "thread",
                 (wide)member->id);
@@ -114,13 +114,16 @@ void add_status(struct text *answer, const struct system *system) {
 
     add(answer, "\"pid\": %d, \"clock_ns\": %llu, \"running\": %s, \"recording\": %s", getpid(),
         (wide)kernel_clock_ns(), truth(system->running), truth(system->recording));
+    add(answer, ", \"ends\": %u, \"ended\": ", system->ends);
+    add_quoted(answer, system->ended);
+    if (system->again_ns != 0)
+        add(answer, ", \"again_ns\": %llu", (wide)system->again_ns);
     if (state != NULL) {
         add(answer,
-            ", \"base_ns\": %llu, \"parked\": %llu, \"strays\": %llu, \"refused\": %llu, "
-            "\"exit_kind\": %llu, "
-            "\"exit_reason\": ",
-            state->base_ns, state->parked, state->strays, state->refused, state->exit_kind);
-        add_quoted(answer, state->exit_reason);
+            ", \"base_ns\": %llu, \"parked\": %llu, \"strays\": %llu, \"refused\": %u, "
+            "\"lost\": %llu, \"lock_looks_max\": %llu",
+            state->base_ns, state->parked, state->strays, system->refused, state->lost,
+            state->rounds);
         add_programs(answer);
     }
     if (!system->has_policy)

@@ -40,11 +40,11 @@ enum member_kind { BY_CGROUP, BY_PROCESS, BY_THREAD };
 struct member {
     enum member_kind kind;
     uint32_t server;
-    uint64_t id;           /* of the cgroup, process or thread */
+    uint64_t id;           /* of the process, thread or cgroup; 0: that is not there */
     uint64_t born;         /* when the process or thread began, in ticks: another may get its id */
     long long user;        /* who had it enter by the socket for tasks, or USERS_NONE */
     uint64_t key;          /* its place among the threads of its server, the lowest first */
-    char path[PATH_BYTES]; /* of the cgroup, for people */
+    char path[PATH_BYTES]; /* of the cgroup, by which it is found again */
 };
 
 struct system {
@@ -52,7 +52,15 @@ struct system {
     bool running;   /* the kernel has it */
     bool recording; /* from the start on, or now */
     bool global;
-    uint64_t cpus; /* the cpus that are managed */
+    uint64_t cpus;    /* the cpus that are managed */
+    uint32_t refused; /* values of cpu.max that no server could have */
+    /* What force.c keeps. */
+    uint32_t ends;       /* so often the kernel has ended it */
+    char ended[512];     /* why the last time */
+    uint32_t tries;      /* of them one after the other */
+    uint64_t since_ns;   /* since when the kernel has it */
+    uint64_t renewed_ns; /* when it was looked who belongs to it */
+    uint64_t again_ns;   /* when it is put in force again, or 0 */
     struct hp_config config;
     struct server server[SERVER_LIMIT];
     uint32_t member_count;

@@ -64,7 +64,7 @@ members_argument = click.argument(
 
 @click.group()
 def linux() -> None:
-    """The kernel needs sched_ext (Linux 6.12 or later), and hyperperiodd has to run. For `run --on
+    """The kernel needs sched_ext (Linux 6.19 or later), and hyperperiodd has to run. For `run --on
     linux`, which has a daemon of its own, only `build` is needed.
     """
 
@@ -328,6 +328,8 @@ def metrics(port: int, socket_path: Path) -> None:
     """
     from hyperperiod.hosts.linux.exporter import exporter
 
+    with Client(socket_path) as daemon:
+        daemon.status()
     with exporter(port, socket_path) as server:
         click.echo(f"http://127.0.0.1:{server.server_port}/metrics")
         server.serve_forever()

@@ -23,7 +23,7 @@ def summary(status: Mapping[str, Any]) -> str:
 
 
 def _why(status: Mapping[str, Any]) -> str:
-    reason = status.get("exit_reason")
+    reason = status.get("ended")
     return f" (the kernel: {reason})" if reason else ""
 
 

@@ -103,6 +103,9 @@ def metrics(status: Look) -> str:
         "# HELP hyperperiod_running Whether the system is in force.",
         "# TYPE hyperperiod_running gauge",
         f"hyperperiod_running {int(status['running'])}",
+        "# HELP hyperperiod_ends_total Times that the kernel has ended the system.",
+        "# TYPE hyperperiod_ends_total counter",
+        f"hyperperiod_ends_total {status['ends']}",
     ]
     for metric in METRICS:
         lines += _lines(metric, status.get("servers", []))

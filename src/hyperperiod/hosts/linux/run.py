@@ -363,8 +363,8 @@ def _domain_rings(system: System, files: Mapping[str, bytes]) -> Iterator[rings.
 def _require_in_force(status: bytes) -> None:
     """FailedError if the kernel had ended the scheduler before the run was over."""
     said = json.loads(status)
-    if said["exit_kind"] != 0:
-        raise FailedError("Linux ended the scheduler before its time", said["exit_reason"])
+    if said["ends"]:
+        raise FailedError("Linux ended the scheduler before its time", said["ended"])
 
 
 def _reader(data: bytes) -> rings.Read:
