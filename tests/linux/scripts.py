@@ -59,6 +59,8 @@ class Left(NamedTuple):
     def paid_ns(self, number: int, period_ns: int, domain: int = 0) -> np.ndarray:
         """What a server paid in each period of its own, from the first to the last whole one."""
         records = self.domains[domain].records
+        # What is granted when the ring ends is charged at the end of time.
+        records = records[records["time_ns"] < END_OF_TIME_NS]
         charges = records[(records["kind"] == Kind.CHARGE) & (records["payer"] == number)]
         arrived = records[(records["kind"] == Kind.ARRIVE) & (records["vcpu"] == number)]
         first = int(arrived["time_ns"][0]) // period_ns + 1

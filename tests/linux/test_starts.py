@@ -76,8 +76,6 @@ load pin $it 1
 ask start
 busybox cp /sys/devices/system/cpu/nohz_full /left/$phase/stops
 busybox sleep 0.5
-kill $it
-busybox sleep 0.05
 """
     arguments = "nohz_full=1 rcu_nocbs=1"
     phases = {"ticks": phase}
