@@ -64,6 +64,7 @@ def test_programs_that_are_refused_are_so_for_the_verifiers_reason(
     assert code == "1"
 
 
+@pytest.mark.slow
 def test_servers_where_ticks_stop(tmp_path: Path) -> None:
     """A grant ends by a timer of its own."""
     phase = """\
