@@ -35,7 +35,7 @@ load hog
 ask start force=1
 """
 INTERRUPT_NS = 50_000
-"""At most so long an interrupt works that begins on a grant and wakes a thief: 32 us, in 5,969
+"""At most so long an interrupt works that begins on a grant and wakes a thief: 32 us, in 11,969
 periods with a storm of forks."""
 AT_A_TIME_NS, SOON_NS = 20_000_000, 10_000_000
 """So long threads of the kernel that do not sleep have the cpu, and so soon then a grant comes: at
