@@ -37,7 +37,8 @@ echo $? >>/left/refused
 
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What the daemon said."""
+    """By name: what `start` was answered where a cpu is one of isolcpus= (`isolated`), and what a
+    daemon with programs that the verifier refuses said, with its exit code last (`refused`)."""
     folder = tmp_path_factory.mktemp("starts")
     programs = {"bin/refused.o": bpf_object(REFUSED, folder)}
     arguments = "isolcpus=1"

@@ -58,15 +58,15 @@ TRIES = 5
 
 
 def bpf_object(source: str, folder: Path) -> bytes:
-    """The BPF object of a source that includes the scheduler's, which lacks something."""
-    root = need_linux() / "root/usr/include"
-    (folder / "lacks.c").write_text(source)
-    command = ["clang-19", "-target", "bpf", "-mcpu=v4", "-O2", "-g", "-std=gnu11", "-w"]
-    command += ["-ffreestanding", "-fms-extensions", "-D__TARGET_ARCH_x86", f"-I{TOP}"]
-    command += ["-isystem", str(root / "x86_64-linux-gnu/linux/bpf"), "-isystem", str(root)]
-    command += ["-c", "-o", str(folder / "lacks.o"), str(folder / "lacks.c")]
-    subprocess.run(command, check=True)
-    return (folder / "lacks.o").read_bytes()
+    """The BPF object of a source that includes the scheduler's, made as that is, in `folder`.
+
+    It is for programs that a kernel must refuse.
+    """
+    path = folder / "source.bpf.c"
+    path.write_text(source)
+    words = [f"HEADERS={need_linux() / 'root'}", f"OUT={folder}", f"SOURCE={path}"]
+    subprocess.run(["make", "-s", "-f", "hosts/linux/Makefile", *words], cwd=TOP, check=True)
+    return (folder / "hyperperiod.bpf.o").read_bytes()
 
 
 PATIENCE_S = 240

@@ -8,9 +8,8 @@
 #include "log.h"
 #include "members.h"
 
-#define FIRST_ERROR                                                                                \
-    1024u /* of the kernel's reasons (enum scx_exit_kind): below, somebody wished it */
-#define NS_PER_S 1000000000ull
+/* Of the kernel's reasons (enum scx_exit_kind): those below are somebody's wish. */
+#define FIRST_ERROR 1024u
 
 /* A cgroup that went may be back as another one, as that of a service that was started again. */
 static void find_again(struct system *system, struct member *member) {

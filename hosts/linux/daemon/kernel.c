@@ -19,7 +19,6 @@
 #define CPUS "/sys/devices/system/cpu/possible"
 #define SCHEDULER_NAME "/sys/kernel/sched_ext/root/ops"
 #define RECORD_BYTES 32u
-#define NS_PER_S 1000000000ull
 
 _Static_assert(sizeof(struct hp_record) == RECORD_BYTES, "a record as trace files have it");
 _Static_assert(SERVER_LIMIT <= LX_SERVERS, "each server has a number in the kernel");
@@ -478,21 +477,18 @@ bool kernel_wish(struct lx_wish *wish) {
 }
 
 uint64_t kernel_cpus(void) {
+    static const struct word_key set = {.kind = WORD_CPUS};
     FILE *file = fopen(CPUS, "re");
     char list[1024] = "";
-    hp_u8 set[CPU_LIMIT / 8u] = {0};
-    uint64_t cpus = 0;
+    hp_u64 cpus;
 
     if (file == NULL)
         return ~0ull;
     if (fgets(list, sizeof(list), file) != NULL)
         list[strcspn(list, "\n")] = 0;
     fclose(file);
-    if (!word_cpus(word_of(list), CPU_LIMIT, set))
-        return ~0ull; /* there are more than can be named */
-    for (uint32_t i = 0; i < sizeof(set); i++)
-        cpus |= (uint64_t)set[i] << 8u * i;
-    return cpus;
+    /* Where there are more than can be named, all that can be are there. */
+    return word_value(&set, word_of(list), &cpus) ? cpus : ~0ull;
 }
 
 bool kernel_runs(struct text *why) {

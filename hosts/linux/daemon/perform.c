@@ -464,23 +464,31 @@ bool perform_line(struct system *system, const char *line, const char *whose, en
     return done;
 }
 
+/* The server that the kernel's half calls so, if it is there still. */
+static const struct server *server_by(const struct system *system, uint32_t id) {
+    for (uint32_t i = 0; i < SERVER_LIMIT; i++) {
+        const struct server *server = &system->server[i];
+        if (server->present && LX_ID(server->lock, server->number) == id)
+            return server;
+    }
+    return NULL;
+}
+
 void grant_wishes(struct system *system) {
     char line[NAME_BYTES + 128], whose[NAME_BYTES + 32];
     struct lx_wish wish;
     enum verb verb;
 
     for (unsigned int count = 0; count < WISHES_AT_ONCE && kernel_wish(&wish); count++) {
-        for (uint32_t i = 0; i < SERVER_LIMIT; i++) {
-            const struct server *server = &system->server[i];
-            if (!server->present || LX_ID(server->lock, server->number) != wish.server)
-                continue;
-            snprintf(line, sizeof(line), "set %s period_ns=%llu budget_ns=%llu", server->name,
-                     wish.period_ns, wish.budget_ns);
-            snprintf(whose, sizeof(whose), "cpu.max of server %s", server->name);
-            if (perform_line(system, line, whose, &verb))
-                say(LOG_INFO, "%s: %s", whose, line);
-            else
-                system->refused++;
-        }
+        const struct server *server = server_by(system, wish.server);
+        if (server == NULL)
+            continue;
+        snprintf(line, sizeof(line), "set %s period_ns=%llu budget_ns=%llu", server->name,
+                 wish.period_ns, wish.budget_ns);
+        snprintf(whose, sizeof(whose), "cpu.max of server %s", server->name);
+        if (perform_line(system, line, whose, &verb))
+            say(LOG_INFO, "%s: %s", whose, line);
+        else
+            system->refused++;
     }
 }
