@@ -415,11 +415,11 @@ VERB hp_u64 give_back(hp_u32 number) {
  * Makes the grant of this cpu from now on: who is in cpu->granted, until when in cpu->until_ns.
  * Returns the other pcpus that have to pick again, which only a global policy has.
  */
-static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, hp_u32 pcpu, bool global) {
+static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, bool global) {
     const hp_u64 now_ns = core_time();
     struct lock_domain *domain = domain_by(lock);
     const struct hp_grant *grant;
-    hp_u32 before, payer;
+    hp_u32 pcpu, before, payer;
     hp_u64 *since_ns;
     hp_u64 kicks = 0;
 
@@ -429,6 +429,8 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, hp_u32 p
     cpu->until_ns = HP_NEVER;
     if (!domain || !take(domain))
         return 0;
+    /* Another cpu that goes gives this one its number. */
+    pcpu = global ? cpu->place : 0;
     if (cpu->is_stolen) {
         end_theft(domain, lock, pcpu, now_ns);
         cpu->is_stolen = 0;
@@ -461,13 +463,13 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, hp_u32 p
 VERB hp_u64 pick_alone(hp_u32 number) {
     struct managed *cpu = cpu_by(number);
 
-    return cpu ? pick_on(cpu, cpu->place, 0, false) : 0;
+    return cpu ? pick_on(cpu, cpu->place, false) : 0;
 }
 
 VERB hp_u64 pick_among(hp_u32 number) {
     struct managed *cpu = cpu_by(number);
 
-    return cpu ? pick_on(cpu, 0, cpu->place, true) : 0;
+    return cpu ? pick_on(cpu, 0, true) : 0;
 }
 
 static __always_inline hp_u64 pick(hp_u32 number) {
