@@ -7,16 +7,14 @@
  * it decides nothing but which thread of a server is first. User space says by requests
  * (requests.bpf.h) which servers there are.
  *
- * Threads of a server wait in a queue of its own; all others are background, which has the time
- * that no server was granted. A grant ends by a timer of its cpu, whose callback does nothing but
+ * Threads of a server wait in a queue of its own; all others are background (background.bpf.h),
+ * which has the time that no server was granted. A grant ends by a timer of its cpu, whose callback does nothing but
  * ask for a decision: every pick is made in dispatch.
  *
  * The kernel's switches are watched. While a thread of a higher class, or one that the kernel has
  * bound to its cpu, runs where a server was granted the cpu, the core is told that the pcpu is
  * stolen: nobody pays for that time.
  */
-#define BACKGROUND (1ull << 32) /* the queue of those without a server */
-
 #include "hosts/linux/requests.bpf.h"
 
 char _license[] SEC("license") = "GPL";
@@ -122,11 +120,15 @@ static __always_inline void enqueue_kernels_own(struct task_struct *p, u64 enq_f
 
 SEC("struct_ops/hyperperiod_select_cpu")
 s32 BPF_PROG(hyperperiod_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags) {
-    const struct thread *thread = thread_of(p);
+    struct thread *thread = thread_of(p);
     bool is_idle = false;
 
-    if (!thread || thread->server == LX_NOBODY)
-        return scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+    if (!thread || thread->server == LX_NOBODY) {
+        prev_cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+        if (thread)
+            thread->is_placed = is_idle;
+        return prev_cpu;
+    }
     if (!lx.global) {
         const hp_u32 home = cpu_at(LX_LOCK_OF(thread->server));
 
@@ -136,13 +138,47 @@ s32 BPF_PROG(hyperperiod_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
     return prev_cpu;
 }
 
-static __always_inline void enqueue_background(struct task_struct *p, u64 enq_flags) {
-    s32 cpu;
+/* This cpu looks at those who are held when the first of them may run, if it has a timer. */
+static __always_inline bool look_at(hp_u64 until_ns) {
+    struct managed *cpu = any_cpu(bpf_get_smp_processor_id());
 
-    scx_bpf_dsq_insert(p, BACKGROUND, LX_TURN_NS, enq_flags);
-    cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
-    if (cpu >= 0)
-        scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+    if (!cpu)
+        return false;
+    cpu->until_ns = hp_min(cpu->until_ns, until_ns);
+    arm(cpu);
+    return true;
+}
+
+/* Has a cpu look at the background's queue, of which this thread is now: an idle one, or one that
+ * runs a thread which comes well after it. */
+static __always_inline void ask_for_background(struct task_struct *p, const struct thread *thread,
+                                               const struct managed *cpu, bool wakes) {
+    const s32 here = scx_bpf_task_cpu(p);
+    const s32 idle = thread->is_placed ? here : scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+
+    if (idle >= 0)
+        scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
+    else if (wakes && cpu && cpu->running == LX_NOBODY && cpu->granted == LX_NOBODY
+             && !cpu->is_stolen && !cpu->is_lent && thread->virtual_ns + AHEAD_NS < cpu->key)
+        scx_bpf_kick_cpu(here, SCX_KICK_PREEMPT);
+}
+
+static __always_inline void enqueue_background(struct task_struct *p, struct thread *thread,
+                                               bool is_new, u64 enq_flags) {
+    struct managed *cpu = any_cpu((hp_u32)scx_bpf_task_cpu(p));
+    hp_u64 until_ns;
+
+    charge(p, thread, cpu);
+    join_background(p, thread);
+    take_place(p, thread, cpu, is_new);
+    until_ns = held_until(thread);
+    if (until_ns && look_at(until_ns)) {
+        scx_bpf_dsq_insert_vtime(p, HELD, LX_TURN_NS, until_ns, enq_flags);
+    } else {
+        scx_bpf_dsq_insert_vtime(p, BACKGROUND, LX_TURN_NS, thread->virtual_ns, enq_flags);
+        ask_for_background(p, thread, cpu, enq_flags & SCX_ENQ_WAKEUP);
+    }
+    thread->is_placed = 0;
 }
 
 /* A cpu may have the server's grant already, and idle or run a thread that comes after this one. */
@@ -164,16 +200,24 @@ SEC("struct_ops/hyperperiod_enqueue")
 void BPF_PROG(hyperperiod_enqueue, struct task_struct *p, u64 enq_flags) {
     struct thread *thread = thread_of(p);
     struct server *server;
+    bool is_new;
 
     if (is_kernels_own(p)) {
         enqueue_kernels_own(p, enq_flags);
         return;
     }
-    server = thread ? join_server(p, thread) : 0;
-    if (!server || !thread) {
-        enqueue_background(p, enq_flags);
+    if (!thread) {
+        scx_bpf_dsq_insert_vtime(p, BACKGROUND, LX_TURN_NS, 0, enq_flags);
         return;
     }
+    is_new = thread->generation != lx.generation;
+    server = join_server(p, thread);
+    if (!server) {
+        enqueue_background(p, thread, is_new, enq_flags);
+        return;
+    }
+    leave_background(thread);
+    thread->share = 0;
     scx_bpf_dsq_insert_vtime(p, thread->counted,
                              server->inside == LX_TURNS ? LX_TURN_NS : SCX_SLICE_INF, thread->place,
                              enq_flags);
@@ -187,8 +231,10 @@ SEC("struct_ops/hyperperiod_quiescent")
 void BPF_PROG(hyperperiod_quiescent, struct task_struct *p, u64 deq_flags) {
     struct thread *thread = thread_of(p);
 
-    if (thread)
-        leave_server(thread, deq_flags & SCX_DEQ_SLEEP);
+    if (!thread)
+        return;
+    leave_server(thread, deq_flags & SCX_DEQ_SLEEP);
+    leave_background(thread);
 }
 
 /* Whether the thread that ran may go on, as far as the kernel is concerned. */
@@ -213,27 +259,81 @@ static __always_inline bool run_server(struct task_struct *prev, hp_u32 id) {
     return scx_bpf_dsq_move_to_local(id);
 }
 
-/* Whoever waits is to have a turn before the kernel takes that for a stall, however many they are:
- * no user may end the scheduler by threads that want to run. So long (ns) a turn is at most. */
-static __always_inline hp_u64 turn_in(hp_u64 round_ns) {
-    hp_u64 waiting = 1;
+/* Those who were held long enough are of the background's queue again. */
+static __always_inline void let_go_held(struct managed *cpu) {
+    const hp_u64 now_ns = core_time();
+    struct bpf_iter_scx_dsq held;
+    struct task_struct *p;
 
-    if (bpf_ksym_exists(scx_bpf_dsq_nr_queued))
-        waiting += (hp_u64)scx_bpf_dsq_nr_queued(BACKGROUND);
-    return hp_max(round_ns / waiting, LX_LEAST_TURN_NS);
+    if (!limits)
+        return;
+    bpf_iter_scx_dsq_new(&held, HELD, 0);
+    while ((p = bpf_iter_scx_dsq_next(&held))) {
+        const struct thread *thread = thread_of(p);
+        s32 idle;
+
+        if (p->scx.dsq_vtime > now_ns) {
+            if (cpu)
+                cpu->until_ns = hp_min(cpu->until_ns, p->scx.dsq_vtime);
+            break;
+        }
+        scx_bpf_dsq_move_set_vtime(&held, thread ? thread->virtual_ns : 0);
+        if (!scx_bpf_dsq_move_vtime(&held, p, BACKGROUND, 0))
+            continue;
+        idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+        if (idle >= 0)
+            scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
+    }
+    bpf_iter_scx_dsq_destroy(&held);
+}
+
+/*
+ * A thread of the background begins here, or goes on. Its turn ends by the timer where it is to be
+ * shorter than ticks are apart, or than a limit allows.
+ */
+static __always_inline void begin_turn(struct managed *cpu, struct thread *thread) {
+    const hp_u64 round_ns = cpu->is_lent ? LX_FREE_ROUND_NS : LX_ROUND_NS;
+    hp_u64 turn_ns, rest_ns = HP_NEVER;
+
+    thread->share = share_in(thread->in, thread->weight);
+    turn_ns = hp_max(round_ns * thread->share / WHOLE_SHARE, LX_LEAST_TURN_NS);
+    thread->virtual_ns =
+        hp_max(thread->virtual_ns, cpu->virtual_ns - hp_min(cpu->virtual_ns, CREDIT_NS));
+    cpu->virtual_ns = hp_max(cpu->virtual_ns, thread->virtual_ns);
+    latest_ns = hp_max(latest_ns, cpu->virtual_ns);
+    cpu->key = thread->virtual_ns;
+    if (limits) {
+        rest_ns = rest_of(thread->in);
+        thread->held_ns = 0;
+    }
+    cpu->turn_ns = turn_ns;
+    if (rest_ns == HP_NEVER && turn_ns >= LX_ROUND_NS / LX_FEW)
+        return;
+    turn_ns = hp_max(hp_min(turn_ns, rest_ns), LX_LEAST_TURN_NS);
+    cpu->until_ns = hp_min(cpu->until_ns, core_time() + turn_ns);
+    arm(cpu);
+}
+
+/* Whether the thread that ran is of the background, and goes on: nobody is before it. */
+static __always_inline bool stays(struct managed *cpu, struct task_struct *prev) {
+    struct thread *last = may_go_on(prev) ? thread_of(prev) : 0;
+    const struct task_struct *first;
+
+    if (!cpu || !last || !last->weight)
+        return false;
+    charge(prev, last, cpu);
+    first = scx_bpf_dsq_peek(BACKGROUND);
+    if ((first && first->scx.dsq_vtime < last->virtual_ns) || held_until(last))
+        return false;
+    scx_bpf_task_set_slice(prev, LX_TURN_NS);
+    begin_turn(cpu, last);
+    return true;
 }
 
 static __always_inline void run_background(struct managed *cpu, struct task_struct *prev) {
     const struct thread *last;
 
-    if (scx_bpf_dsq_move_to_local(BACKGROUND)) {
-        const hp_u64 turn_ns = turn_in(LX_ROUND_NS);
-
-        if (cpu && turn_ns < LX_ROUND_NS / LX_FEW)
-            cpu->until_ns = hp_min(cpu->until_ns, core_time() + turn_ns);
-        return;
-    }
-    if (!may_go_on(prev))
+    if (stays(cpu, prev) || scx_bpf_dsq_move_to_local(BACKGROUND) || !may_go_on(prev))
         return;
     last = thread_of(prev);
     if (!last || last->counted == LX_NOBODY)
@@ -257,7 +357,7 @@ static __always_inline void end_turn(struct managed *cpu) {
     if (cpu->is_lent)
         cpu->rest_ns = LX_RESTS
                        * hp_max(core_time() - cpu->free_ns,
-                                hp_min(LX_SHORT_TURN_NS, turn_in(LX_FREE_ROUND_NS)));
+                                hp_min(LX_SHORT_TURN_NS, cpu->turn_ns));
 }
 
 /* Nobody has what is stolen. */
@@ -295,8 +395,8 @@ static __always_inline bool has_turn(struct managed *cpu) {
         cpu->until_ns = hp_min(cpu->until_ns, cpu->free_ns + rest_ns);
         return false;
     }
-    cpu->until_ns =
-        hp_min(cpu->until_ns, cpu->free_ns + hp_min(LX_TURN_NS, turn_in(LX_FREE_ROUND_NS)));
+    cpu->until_ns = hp_min(cpu->until_ns, cpu->free_ns + LX_TURN_NS);
+    cpu->turn_ns = LX_LEAST_TURN_NS;
     cpu->granted = LX_NOBODY;
     cpu->is_lent = 1;
     return true;
@@ -331,6 +431,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
             cpu->pick_owed = 0;
             cpu->until_ns = HP_NEVER;
         }
+        let_go_held(cpu);
         run_background(cpu, prev);
         if (cpu)
             arm(cpu);
@@ -352,6 +453,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
         if (others)
             ask_all(lock_at(cpu->place), others);
     }
+    let_go_held(cpu);
     if (cpu->granted == LX_NOBODY)
         run_background(cpu, prev);
     else if ((!cpu->is_free || !has_turn(cpu)) && !run_server(prev, cpu->granted))
@@ -368,13 +470,19 @@ SEC("struct_ops/hyperperiod_running")
 void BPF_PROG(hyperperiod_running, struct task_struct *p) {
     const s32 number = scx_bpf_task_cpu(p);
     struct managed *cpu = any_cpu((hp_u32)number);
-    const struct thread *thread = thread_of(p);
+    struct thread *thread = thread_of(p);
+    bool asks;
 
     if (!cpu || !thread)
         return;
     cpu->key = thread->place;
     cpu->running = thread->counted;
-    if (cpu->pick_owed && !is_kernels_own(p))
+    asks = cpu->pick_owed && !is_kernels_own(p);
+    if (thread->weight) {
+        asks = asks || held_until(thread);
+        begin_turn(cpu, thread);
+    }
+    if (asks)
         scx_bpf_kick_cpu(number, SCX_KICK_PREEMPT);
 }
 
@@ -452,7 +560,52 @@ s32 BPF_PROG(hyperperiod_init_task, struct task_struct *p, struct scx_init_task_
     thread->server = LX_NOBODY;
     thread->counted = LX_NOBODY;
     thread->generation = lx.generation - 1;
+    thread->weight = 0;
+    thread->share = 0;
+    thread->held_ns = 0;
     return 0;
+}
+
+/* --- cgroups, as far as the background shares cpus by them ------------------------------------- */
+
+SEC("struct_ops.s/hyperperiod_cgroup_init")
+s32 BPF_PROG(hyperperiod_cgroup_init, struct cgroup *group, struct scx_cgroup_init_args *args) {
+    const struct cgroup *around = BPF_CORE_READ(group, self.parent, cgroup);
+    struct group new = {0}, *made;
+    hp_u64 id = group->kn->id;
+
+    new.around = around ? BPF_CORE_READ(around, kn, id) : 0;
+    new.weight = args->weight * WEIGHT_OF_100 / 100;
+    if (bpf_map_update_elem(&groups, &id, &new, BPF_ANY))
+        return 0;
+    made = group_by(id);
+    if (made)
+        limit(made, args->bw_period_us, args->bw_quota_us);
+    return 0;
+}
+
+SEC("struct_ops/hyperperiod_cgroup_exit")
+void BPF_PROG(hyperperiod_cgroup_exit, struct cgroup *gone) {
+    hp_u64 id = gone->kn->id;
+    struct group *group = group_by(id);
+
+    if (!group)
+        return;
+    limit(group, 0, ~0ull);
+    group->weight = 0;
+    count(id, 0);
+    bpf_map_delete_elem(&groups, &id);
+}
+
+SEC("struct_ops/hyperperiod_cgroup_set_weight")
+void BPF_PROG(hyperperiod_cgroup_set_weight, struct cgroup *changed, u32 weight) {
+    const hp_u64 id = changed->kn->id;
+    struct group *group = group_by(id);
+
+    if (!group)
+        return;
+    group->weight = weight * WEIGHT_OF_100 / 100;
+    count(id, 0);
 }
 
 /* Somebody says where a thread may run: it may belong to another server now, or to none. */
@@ -475,8 +628,8 @@ void BPF_PROG(hyperperiod_cgroup_move, struct task_struct *p, struct cgroup *fro
 }
 
 /*
- * What is written to the cpu.max of a cgroup that has a server is a wish for that server; "max"
- * leaves it as it is.
+ * What is written to cpu.max is the limit of those in that cgroup that have no server. If it has one
+ * that is a wish for the server as well; "max" leaves it as it is.
  */
 SEC("struct_ops/hyperperiod_cgroup_set_bandwidth")
 void BPF_PROG(hyperperiod_cgroup_set_bandwidth, struct cgroup *group, u64 period_us, u64 quota_us,
@@ -484,8 +637,11 @@ void BPF_PROG(hyperperiod_cgroup_set_bandwidth, struct cgroup *group, u64 period
     hp_u64 id = group->kn->id;
     const hp_u32 *number = bpf_map_lookup_elem(&server_of_cgroup, &id);
     const struct server *server = number ? server_by(*number) : 0;
+    struct group *limited = group_by(id);
     struct lx_wish wish = {0};
 
+    if (limited)
+        limit(limited, period_us, quota_us);
     if (!server || quota_us == ~0ull || server->flags & HP_BEST_EFFORT)
         return;
     wish.server = *number;
@@ -502,7 +658,10 @@ void BPF_PROG(hyperperiod_exit_task, struct task_struct *p, struct scx_exit_task
     const hp_u32 id = (hp_u32)p->pid, process = (hp_u32)p->tgid;
     const struct lx_thread *entry = bpf_map_lookup_elem(&server_of_thread, &id);
     const bool is_last = BPF_CORE_READ(p, signal, live.counter) == 0;
+    struct thread *thread = thread_of(p);
 
+    if (thread)
+        charge(p, thread, any_cpu((hp_u32)scx_bpf_task_cpu(p)));
     if (entry && (!entry->whole || is_last))
         bpf_map_delete_elem(&server_of_thread, &id);
     if (is_last && process != id)
@@ -593,6 +752,8 @@ static __noinline int make_cpu(hp_u32 number) {
     cpu->is_free = 0;
     cpu->is_lent = 0;
     cpu->rest_ns = 0;
+    cpu->turn_ns = 0;
+    cpu->virtual_ns = 0;
     cpu->look_owed = 0;
     cpu->pick_owed = 1;
     cpu->place = lx.place_of[HP_INDEX(number, LX_CPUS)];
@@ -617,6 +778,8 @@ SEC("struct_ops.s/hyperperiod_init")
 s32 BPF_PROG(hyperperiod_init) {
     s32 error = scx_bpf_create_dsq(BACKGROUND, -1);
 
+    if (!error)
+        error = scx_bpf_create_dsq(HELD, -1);
     if (error)
         return error;
     HP_FOR (id, LX_SERVERS) {
@@ -656,6 +819,9 @@ struct sched_ext_ops hyperperiod_ops = {
     .set_cpumask = (void *)hyperperiod_set_cpumask,
     .init_task = (void *)hyperperiod_init_task,
     .exit_task = (void *)hyperperiod_exit_task,
+    .cgroup_init = (void *)hyperperiod_cgroup_init,
+    .cgroup_exit = (void *)hyperperiod_cgroup_exit,
+    .cgroup_set_weight = (void *)hyperperiod_cgroup_set_weight,
     .cgroup_move = (void *)hyperperiod_cgroup_move,
     .cgroup_set_bandwidth = (void *)hyperperiod_cgroup_set_bandwidth,
     .cpu_online = (void *)hyperperiod_cpu_online,

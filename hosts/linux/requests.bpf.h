@@ -6,7 +6,7 @@
 #ifndef HYPERPERIOD_LINUX_REQUESTS_BPF_H
 #define HYPERPERIOD_LINUX_REQUESTS_BPF_H
 
-#include "hosts/linux/threads.bpf.h"
+#include "hosts/linux/background.bpf.h"
 
 #define NOT_THERE (-2) /* errno, as user space knows it */
 #define BUSY (-16)
@@ -24,6 +24,7 @@ static __noinline hp_u32 refill_queues(void) {
     if (!bpf_ksym_exists(scx_bpf_dsq_reenq))
         return 0;
     scx_bpf_dsq_reenq(BACKGROUND, 0);
+    scx_bpf_dsq_reenq(HELD, 0);
     HP_FOR (id, LX_SERVERS) {
         if (id >= ids())
             break;

@@ -50,6 +50,7 @@
 #define LX_SERVERS_PER_LOCK 64u
 #define LX_SERVERS (LX_CPUS * LX_SERVERS_PER_LOCK)
 #define LX_GROUPS 4096u       /* cgroups that have a server */
+#define LX_SHARING_GROUPS 65536u /* cgroups that share what servers leave */
 #define LX_THREADS 65536u     /* threads that have one */
 #define LX_RECORDS 131072u    /* of a ring */
 #define LX_NOBODY 0xffffffffu /* no server, no cpu */
@@ -72,10 +73,11 @@ enum lx_inside {
 #define LX_TURN_NS 1000000ull
 
 /*
- * So much of the background's time it takes until each of its threads has had a turn: where more
- * than a few wait turns are shorter, and end by a timer; not below the least. Of a cpu of which
- * servers have 19/20, as much as they may, a round is 20 s: less than the kernel lets a thread
- * wait. So it is with a tenth of that, where servers take what is free.
+ * So much of the background's time it takes until each of its threads has had a turn, which is as
+ * great a part of it as its share of the cpu. Where the share is small turns are short, and end by
+ * a timer; not below the least. Of a cpu of which servers have 19/20, as much as they may, a round
+ * is 20 s: less than the kernel lets a thread wait. So it is with a tenth of that, where servers
+ * take what is free.
  */
 #define LX_ROUND_NS 1000000000ull
 #define LX_FREE_ROUND_NS 100000000ull

@@ -59,6 +59,8 @@ struct managed {
     hp_u64 rest_ns;   /* so much of that until the background has a turn in it */
     hp_u64 alien_ns;  /* since when it runs what nobody granted, one after the other; or 0 */
     hp_u64 key;       /* the place in its queue of the thread that runs */
+    hp_u64 virtual_ns; /* of the background's time, as it is here; written by anybody */
+    hp_u64 turn_ns;    /* so long the background's turn is at most */
     hp_u32 pick_owed; /* dispatch has been asked for; written by anybody */
     hp_u32 look_owed; /* so has a look at all queues; written by anybody */
     hp_u32 place;     /* or LX_NOBODY if it is not managed; under the lock, if it changes */
@@ -123,6 +125,16 @@ struct thread {
     hp_u64 group;      /* the cgroup (id) that it was in when its server was looked up */
     hp_u64 key;        /* as struct lx_thread has it */
     hp_u64 place;      /* among the threads of its server, the lowest first */
+
+    /* In the background (background.bpf.h). */
+    hp_u64 in;         /* the cgroup (id) in which it shares the cpus */
+    hp_u64 share;      /* in the turn that it has or had last, or 0: it had none */
+    hp_u64 virtual_ns; /* what it had, divided by its share */
+    hp_u64 charged_ns; /* up to where of its running time that is counted */
+    hp_u64 held_ns;    /* since when limits keep it waiting, or 0 */
+    hp_u32 weight;     /* with which it wants to run, or 0 */
+    hp_u32 cpu;        /* of which its virtual time is */
+    hp_u32 is_placed;  /* it is idle, and was chosen for the thread */
 };
 
 struct {
@@ -131,6 +143,26 @@ struct {
     __type(key, int);
     __type(value, struct thread);
 } threads SEC(".maps");
+
+/* A cgroup, by its id, as the background shares cpus. */
+struct group {
+    hp_u64 around;    /* the cgroup (id) around it, or 0 */
+    hp_u64 weight;    /* its own, as that of a thread */
+    hp_u64 counted;   /* of that, what is in the sum of the one around it */
+    hp_u64 sum;       /* weights of the threads and cgroups in it that want to run */
+    hp_u64 quota_ns;  /* its limit in each period, or 0: it has none */
+    hp_u64 period_ns;
+    hp_u64 had_ns;    /* of the limit, in this period; also above it */
+    hp_u64 due_ns;    /* when this period is over */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LX_SHARING_GROUPS);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, hp_u64); /* a cgroup's id */
+    __type(value, struct group);
+} groups SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);

@@ -10,6 +10,7 @@
  *                             socket for tasks and has ended, enter a server
  *   load bound MASK COMMAND   runs a command as root with these capabilities (hex) and no others
  *   load crowd COUNT          so many threads that never sleep
+ *   load wakes COUNT US       sleeps for so long, so often, and prints how late (ns) it went on
  *   load headless             never sleeps; its first thread ends soon, another goes on
  *   load queues COUNT         fills so many message queues, which a thread of the kernel, bound to
  *                             this cpu, removes when it has ended
@@ -114,6 +115,26 @@ static int crowd(unsigned int count) {
     return 0;
 }
 
+/* It works for 0.1 ms each time. */
+static int wakes(int count, long sleep_us) {
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    for (int i = 0; i < count; i++) {
+        struct timespec now;
+
+        until.tv_nsec += sleep_us * 1000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        printf("%lld\n",
+               (now.tv_sec - until.tv_sec) * 1000000000ll + now.tv_nsec - until.tv_nsec);
+        pass_time(250);
+    }
+    return 0;
+}
+
 static int headless(void) {
     pthread_t other;
 
@@ -181,6 +202,8 @@ int main(int count, char **words) {
         never_sleeps(NULL);
     if (count == 3 && strcmp(words[1], "crowd") == 0)
         return crowd((unsigned int)atoi(words[2]));
+    if (count == 4 && strcmp(words[1], "wakes") == 0)
+        return wakes(atoi(words[2]), atol(words[3]));
     if (count == 2 && strcmp(words[1], "headless") == 0)
         return headless();
     if (count == 4 && strcmp(words[1], "fifo") == 0)

@@ -93,7 +93,26 @@ ask status
 echo member >/sys/fs/cgroup/apart/cpuset.cpus.partition
 echo $it >/sys/fs/cgroup/cgroup.procs
 """
+# Of three threads outside of servers one may run on the second cpu first, and then on no other than
+# the first, where the virtual time is another.
+REPINNED = """\
+ask policy name=ds pcpus=0
+ask record on
+ask server idle pcpu=0 period_ns=10000000 budget_ns=1000000
+ask start
+for cpu in 0 0 1; do
+    load hog
+    load pin $it $cpu
+done
+busybox sleep 3
+load pin $it 0
+busybox sleep 0.5
+busybox cat /proc/$it/schedstat >/left/$phase/first
+busybox sleep 1
+busybox cat /proc/$it/schedstat >/left/$phase/last
+"""
 PHASES = {
+    "repinned": REPINNED,
     "parked": PARTITIONED + TOGGLE * 3,
     "pinned": PARTITIONED
     + "".join(f"/bin/load pin $one {turn % 2}\n" for turn in range(40))
@@ -197,3 +216,8 @@ def test_servers_without_room_on_the_cpus_that_stay_are_parked(with_one: dict[st
     assert [server["runnable"] for server in without["servers"]] == [1, 1, 0]
     assert overbooked.status["parked"] == 0
     assert [server["runnable"] for server in overbooked.status["servers"]] == [1, 1, 1]
+
+
+def test_who_may_not_run_where_it_did_has_its_share_elsewhere(left: dict[str, Left]) -> None:
+    had_ns = left["repinned"].number("last") - left["repinned"].number("first")
+    assert 200_000_000 <= had_ns <= 500_000_000
