@@ -6,16 +6,19 @@
  * ".refuse" behind its name is there, its first line is what the kernel answers to every such
  * call; if the file with ".ended" is there, the kernel has ended the scheduler for the reason in
  * its first line, because of an error unless that is "disabled by sysrq-S". What time it is (ns) is
- * said by the file with ".clock". A server has used 1 ms, and as much more as its id. It has two
+ * said by the file with ".clock". What /sys/fs/cgroup is to others is the folder with ".cgroups". A
+ * server has used 1 ms, and as much more as its id. It has two
  * programs, of which one has run. The machine can have the cpus 0 to 62.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernel.h"
@@ -115,6 +118,25 @@ uint64_t kernel_clock_ns(void) {
     const char *now = first_line(".clock");
 
     return now != NULL ? strtoull(now, NULL, 10) : BASE_NS;
+}
+
+/* Where a cgroup's folder is. */
+static const char *folder_of(const char *path) {
+    static char folder[PATH_MAX];
+
+    snprintf(folder, sizeof(folder), "%s.cgroups%s", getenv("FAKE_KERNEL"),
+             path + strlen("/sys/fs/cgroup"));
+    return folder;
+}
+
+uint64_t kernel_cgroup(const char *path) {
+    struct stat folder;
+
+    return stat(folder_of(path), &folder) == 0 ? folder.st_ino : 0;
+}
+
+DIR *kernel_folder(const char *path) {
+    return opendir(folder_of(path));
 }
 
 uint64_t kernel_cpus(void) {

@@ -35,15 +35,20 @@ OVERRUN_NS = 20_000
 
 
 def cgroups() -> str:
-    """Cgroups come, go and are nested, and a thread that never sleeps is moved between them."""
+    """Cgroups come, go and are nested, and a thread that never sleeps is moved between them.
+
+    Another one is in cgroups that match a pattern, which are made after that was attached.
+    """
     return """\
 begin cgroups "name=ds pcpus=0"
 server a pcpu=0 period_ns=10000000 budget_ns=3000000 priority=0
 server b pcpu=0 period_ns=20000000 budget_ns=4000000 priority=1
+server c pcpu=0 period_ns=10000000 budget_ns=1000000 priority=2
 groups=/sys/fs/cgroup
 busybox mkdir -p $groups/a/x/y $groups/b
 ask attach a cgroup=/a
 ask attach b cgroup=/b
+ask attach c "cgroup=pods/pod-*"
 ask start
 spin; one=$spinning
 for group in a b a/x b a/x/y b a; do
@@ -57,18 +62,25 @@ fact gone "$(faults entries server_of_cgroup)"
 busybox mkdir $groups/a
 echo $one >$groups/a/cgroup.procs
 ask attach b cgroup=later/ wait=1
+ask status
+busybox cp /tmp/answer /left/cgroups/made
+spin; pod=$spinning
+busybox mkdir -p $groups/pods/pod-1
+echo $pod >$groups/pods/pod-1/cgroup.procs
 busybox sleep 1.2
 fact back "$(faults entries server_of_cgroup)"
 ask attach a cgroup=/b
-busybox rmdir $groups/b
+busybox mkdir $groups/pods/pod-2
+echo $pod >$groups/pods/pod-2/cgroup.procs
+busybox rmdir $groups/b $groups/pods/pod-1
 busybox mkdir $groups/b $groups/later
 all_run $one
 busybox sleep 1.2
 fact again "$(faults entries server_of_cgroup)"
 finish
-kill -9 $one
-wait $one
-busybox rmdir $groups/a $groups/b $groups/later
+kill -9 $one $pod
+wait $one $pod
+busybox rmdir $groups/a $groups/b $groups/later $groups/pods/pod-2 $groups/pods
 """
 
 
@@ -123,11 +135,23 @@ def test_a_change_each_millisecond_is_performed(name: str, left: dict[str, Left]
 
 
 def test_cgroups_that_are_removed_leave_nothing_behind(left: dict[str, Left]) -> None:
-    """The kernel's half forgets them; a new one at the same path is found within a second, and one
-    that was waited for."""
+    """The kernel's half forgets them; a new one at the same path is found within a second, one
+    that was waited for, and those that match a pattern."""
     assert left["cgroups"].number("gone") == 1
-    assert left["cgroups"].number("back") == 2
-    assert left["cgroups"].number("again") == 3
+    assert left["cgroups"].number("back") == 3
+    assert left["cgroups"].number("again") == 4
+
+
+def test_a_cgroup_that_matches_has_its_budget_within_a_second(left: dict[str, Left]) -> None:
+    """Its thread, which never sleeps, has all of it in each whole period from then on."""
+    done = left["cgroups"]
+    (pattern,) = done.server("c")["members"]
+    assert pattern["matching"] == ["/sys/fs/cgroup/pods/pod-2"]
+    made = done.fact("made")
+    made_ns = made["clock_ns"] - made["base_ns"]
+    used = per_period(done.rings[0], 2, 10 * MS, made_ns + 1000 * MS, made_ns + 1200 * MS)
+    assert len(used) >= 19
+    assert max(abs(each - MS) for each in used) <= OVERRUN_NS, used
 
 
 def test_a_storm_of_forks_has_its_server_alone(left: dict[str, Left]) -> None:

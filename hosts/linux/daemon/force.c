@@ -7,13 +7,14 @@
 #include "kernel.h"
 #include "log.h"
 #include "members.h"
+#include "patterns.h"
 
 /* Of the kernel's reasons (enum scx_exit_kind): those below are somebody's wish. */
 #define FIRST_ERROR 1024u
 
 /* A cgroup that went may be back as another one, as that of a service that was started again. */
 static void find_again(struct system *system, struct member *member) {
-    const uint64_t id = cgroup_at(member->path);
+    const uint64_t id = kernel_cgroup(member->path);
 
     if (id == member->id)
         return;
@@ -28,15 +29,21 @@ static void find_again(struct system *system, struct member *member) {
     }
 }
 
+void forget_ended(struct system *system) {
+    for (uint32_t i = system->member_count; i > 0; i--)
+        if (has_ended(&system->member[i - 1]))
+            system->member[i - 1] = system->member[--system->member_count];
+}
+
 void renew_members(struct system *system) {
     system->renewed_ns = kernel_clock_ns();
-    for (uint32_t i = system->member_count; i > 0; i--) {
-        struct member *member = &system->member[i - 1];
-        if (member->kind == BY_CGROUP)
+    forget_ended(system);
+    for (uint32_t i = 0; i < system->member_count; i++) {
+        struct member *member = &system->member[i];
+        if (member->kind == BY_CGROUP && member->pattern == 0 && member->brought == 0)
             find_again(system, member);
-        else if (has_ended(member))
-            *member = system->member[--system->member_count];
     }
+    renew_patterns(system);
 }
 
 const char *put_in_force(struct system *system, uint64_t epoch_ns) {

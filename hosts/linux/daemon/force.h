@@ -22,8 +22,11 @@ const char *put_in_force(struct system *system, uint64_t epoch_ns);
 /* The kernel's own scheduler goes on, and nothing is tried any more. */
 void take_out_of_force(struct system *system);
 
-/* Forgets threads and processes that have ended, and finds cgroups by their paths again: some that
- * were there are not, or are others. look_after() does that each second. */
+/* Forgets threads and processes that have ended. */
+void forget_ended(struct system *system);
+
+/* That, and finds cgroups by their paths and patterns again: some that were there are not, or are
+ * others. look_after() does it each second. */
 void renew_members(struct system *system);
 
 /* Looks whether the kernel has ended the system, or it is time to try again. False: it was tried as

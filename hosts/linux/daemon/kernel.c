@@ -5,11 +5,14 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -283,6 +286,20 @@ const char *kernel_swap(const struct system *system) {
 }
 
 /* --- members --------------------------------------------------------------------------------- */
+
+uint64_t kernel_cgroup(const char *path) {
+    struct statfs system;
+    struct stat folder;
+
+    if (statfs(path, &system) != 0 || stat(path, &folder) != 0
+        || (unsigned long)system.f_type != CGROUP2_SUPER_MAGIC || !S_ISDIR(folder.st_mode))
+        return 0;
+    return folder.st_ino;
+}
+
+DIR *kernel_folder(const char *path) {
+    return opendir(path);
+}
 
 /* A cgroup that is not there is told when it is. */
 static bool is_absent(const struct member *member) {

@@ -8,6 +8,8 @@
 #ifndef HPD_KERNEL_H
 #define HPD_KERNEL_H
 
+#include <dirent.h>
+
 #include "hosts/linux/shared.h"
 
 #include "system.h"
@@ -46,6 +48,13 @@ bool kernel_wish(struct lx_wish *wish);
 
 /* Whether it is in force still; if the kernel has ended it, why. */
 bool kernel_runs(struct text *why);
+
+/* The id of the cgroup (version 2) at a path, which is the number of its folder's inode; 0: there
+ * is none. */
+uint64_t kernel_cgroup(const char *path);
+
+/* Its folder, in which those below it are; NULL: there is none. */
+DIR *kernel_folder(const char *path);
 
 const char *kernel_add(const struct system *system, uint32_t server);
 const char *kernel_change(const struct system *system, uint32_t server);

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "members.h"
 
-#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include "hosts/linux/shared.h"
+#include "kernel.h"
 
 #define CGROUPS "/sys/fs/cgroup"
 #define GROUPS_MAX_ASKED 1024
 
-uint64_t cgroup_at(const char *path) {
-    struct statfs system;
-    struct stat folder;
+static bool is_same(const struct member *one, const struct member *other) {
+    return one->kind == other->kind
+           && (one->kind == BY_CGROUP ? strcmp(one->path, other->path) == 0 : one->id == other->id);
+}
 
-    if (statfs(path, &system) != 0 || stat(path, &folder) != 0
-        || (unsigned long)system.f_type != CGROUP2_SUPER_MAGIC || !S_ISDIR(folder.st_mode))
-        return 0;
-    return folder.st_ino;
+uint32_t place_of(const struct system *system, const struct member *member) {
+    uint32_t place = 0;
+
+    while (place < system->member_count && !is_same(&system->member[place], member))
+        place++;
+    return place;
+}
+
+bool is_pattern(const char *path) {
+    return strpbrk(path, "*?[(") != NULL;
 }
 
 /* Leaves one slash where there are several, and none at the end. */
@@ -53,12 +57,14 @@ static bool find_cgroup(const struct request *request, struct member *member,
         return false;
     }
     member->kind = BY_CGROUP;
-    member->id = cgroup_at(member->path);
+    if (is_pattern(member->path))
+        return true;
+    member->id = kernel_cgroup(member->path);
     if (member->id != 0 || request->number[KEY_WAIT] || request->verb == VERB_DETACH)
         return true;
     add(problem,
         "cgroup: found no cgroup (version 2) '%s', allowed: a folder of " CGROUPS
-        ", or wait=1 until there is one",
+        ", a pattern, or wait=1 until there is one",
         member->path);
     return false;
 }

@@ -21,8 +21,11 @@ struct peer {
 /* The member that a request names by cgroup=, pid= or thread=; exactly one of these. */
 bool find_member(const struct request *request, struct member *member, struct text *problem);
 
-/* The id of the cgroup at a path, which is the number of its folder's inode; 0: there is none. */
-uint64_t cgroup_at(const char *path);
+/* Whether a cgroup's path is a pattern (patterns.h). */
+bool is_pattern(const char *path);
+
+/* Where the member stands, or the count if it is none yet. */
+uint32_t place_of(const struct system *system, const struct member *member);
 
 /* Whether it is there no more; another may have its id. A cgroup may always come back. */
 bool has_ended(const struct member *member);

@@ -8,6 +8,7 @@
 #include "force.h"
 #include "kernel.h"
 #include "log.h"
+#include "patterns.h"
 #include "room.h"
 
 #define WARNING_BYTES 1024u
@@ -147,21 +148,8 @@ static bool do_remove(struct doing *doing) {
     if (system->running && !agrees(doing, kernel_remove(system, number)))
         return false;
     remove_server(system, number);
+    renew_patterns(system);
     return true;
-}
-
-static bool is_same(const struct member *one, const struct member *other) {
-    return one->kind == other->kind
-           && (one->kind == BY_CGROUP ? strcmp(one->path, other->path) == 0 : one->id == other->id);
-}
-
-/* Where the member stands, or the count if it is none yet. */
-static uint32_t place_of(const struct system *system, const struct member *member) {
-    uint32_t place = 0;
-
-    while (place < system->member_count && !is_same(&system->member[place], member))
-        place++;
-    return place;
 }
 
 /* Whether the key is one that the order inside the server knows. */
@@ -203,10 +191,45 @@ static bool drop_member(struct doing *doing, const struct member *member) {
 
     if (place == system->member_count || system->member[place].server != member->server)
         return refuse(doing, "member: found none of this server, allowed: one that was attached");
+    if (system->member[place].brought != 0)
+        return refuse(doing, "member: found one that a pattern brings, allowed: the pattern, or an "
+                             "attach of its own that goes before");
     if (system->running && !agrees(doing, kernel_detach(system, &system->member[place])))
         return false;
+    const uint32_t pattern = system->member[place].pattern;
     system->member[place] = system->member[--system->member_count];
+    if (pattern != 0)
+        drop_brought(system, pattern);
+    renew_patterns(system);
     return true;
+}
+
+/* A pattern becomes a member with all that it matches now, or nothing changes. */
+static bool put_pattern(struct doing *doing, struct member *pattern) {
+    struct system *system = doing->system;
+
+    renew_members(system);
+    uint32_t place = place_of(system, pattern);
+    const bool is_new = place == system->member_count;
+    const uint32_t server = is_new ? 0 : system->member[place].server;
+
+    pattern->pattern = is_new ? system->patterns + 1 : system->member[place].pattern;
+    if (!put_member(doing, pattern))
+        return false;
+    place = place_of(system, pattern);
+    if (agrees(doing, bring(system, place))) {
+        system->patterns += is_new;
+        return true;
+    }
+    if (is_new) {
+        system->member[place] = system->member[--system->member_count];
+        drop_brought(system, pattern->pattern);
+        renew_patterns(system);
+    } else {
+        system->member[place].server = server;
+        bring(system, place);
+    }
+    return false;
 }
 
 static bool do_attach(struct doing *doing) {
@@ -214,7 +237,7 @@ static bool do_attach(struct doing *doing) {
 
     if (!find_member(doing->request, &member, &doing->problem) || !named(doing, &member.server))
         return false;
-    return put_member(doing, &member);
+    return is_pattern(member.path) ? put_pattern(doing, &member) : put_member(doing, &member);
 }
 
 static bool do_detach(struct doing *doing) {
@@ -258,7 +281,7 @@ static bool has_room(struct doing *doing, struct member *member) {
     if (doing->peer->trusted)
         return true;
     member->user = doing->peer->user;
-    renew_members(system);
+    forget_ended(system);
     for (uint32_t i = 0; i < system->member_count; i++)
         count += system->member[i].user == member->user;
     if (count < USER_LIMIT || place_of(system, member) != system->member_count)

@@ -5,6 +5,8 @@
 #include "perform.h"
 #include "words/policies.h"
 
+#define SHOWN_OF_PATTERN 32u /* cgroups; all would be too much for an answer */
+
 typedef unsigned long long wide; /* as %llu has it */
 
 static const char *truth(bool is_so) {
@@ -49,6 +51,44 @@ static void add_cpus(struct text *answer, uint64_t cpus) {
     add(answer, "]");
 }
 
+/* What a pattern brings now: how many, and the first of them. */
+static void add_brought(struct text *answer, const struct system *system,
+                        const struct member *pattern) {
+    uint32_t count = 0;
+
+    add(answer, ", \"matching\": [");
+    for (uint32_t i = 0; i < system->member_count; i++) {
+        if (system->member[i].brought != pattern->pattern)
+            continue;
+        if (count < SHOWN_OF_PATTERN) {
+            add(answer, count > 0 ? ", " : "");
+            add_quoted(answer, system->member[i].path);
+        }
+        count++;
+    }
+    add(answer, "], \"matches\": %u", count);
+    if (pattern->left_out > 0)
+        add(answer, ", \"left_out\": %u", pattern->left_out);
+}
+
+static void add_member(struct text *answer, const struct system *system,
+                       const struct member *member) {
+    if (member->kind == BY_CGROUP) {
+        add(answer, "{\"cgroup\": ");
+        add_quoted(answer, member->path);
+        if (member->pattern != 0)
+            add_brought(answer, system, member);
+        else if (member->id == 0)
+            add(answer, ", \"waits\": true");
+    } else {
+        add(answer, "{\"%s\": %llu", member->kind == BY_PROCESS ? "pid" : "thread",
+            (wide)member->id);
+        if (member->key != LX_OWN)
+            add(answer, ", \"key\": %llu", (wide)member->key);
+    }
+    add(answer, "}");
+}
+
 static void add_server_of(struct text *answer, const struct system *system, uint32_t number) {
     const struct server *server = &system->server[number];
     struct lx_look look;
@@ -74,19 +114,10 @@ static void add_server_of(struct text *answer, const struct system *system, uint
     const char *between = "";
     for (uint32_t i = 0; i < system->member_count; i++) {
         const struct member *member = &system->member[i];
-        if (member->server != number)
+        if (member->server != number || member->brought != 0)
             continue;
-        if (member->kind == BY_CGROUP) {
-            add(answer, "%s{\"cgroup\": ", between);
-            add_quoted(answer, member->path);
-            add(answer, "%s}", member->id == 0 ? ", \"waits\": true" : "");
-        } else {
-            add(answer, "%s{\"%s\": %llu", between, member->kind == BY_PROCESS ? "pid" : "thread",
-                (wide)member->id);
-            if (member->key != LX_OWN)
-                add(answer, ", \"key\": %llu", (wide)member->key);
-            add(answer, "}");
-        }
+        add(answer, "%s", between);
+        add_member(answer, system, member);
         between = ", ";
     }
     add(answer, "]}");

@@ -36,10 +36,14 @@ struct server {
 
 enum member_kind { BY_CGROUP, BY_PROCESS, BY_THREAD };
 
-/* Threads that belong to a server: those of a cgroup, of a process, or one. */
+/* Threads that belong to a server: those of a cgroup, of a process, or one; or a pattern of paths,
+ * which brings cgroups (patterns.h). */
 struct member {
     enum member_kind kind;
     uint32_t server;
+    uint32_t pattern;      /* the pattern's number, the first one's the lowest; 0: it is none */
+    uint32_t brought;      /* the number of the pattern that has brought it, or 0 */
+    uint32_t left_out;     /* of a pattern: cgroups that match, and could not be members */
     uint64_t id;           /* of the process, thread or cgroup; 0: that is not there */
     uint64_t born;         /* when the process or thread began, in ticks: another may get its id */
     long long user;        /* who had it enter by the socket for tasks, or USERS_NONE */
@@ -52,8 +56,9 @@ struct system {
     bool running;   /* the kernel has it */
     bool recording; /* from the start on, or now */
     bool global;
-    uint64_t cpus;    /* the cpus that are managed */
-    uint32_t refused; /* values of cpu.max that no server could have */
+    uint64_t cpus;     /* the cpus that are managed */
+    uint32_t refused;  /* values of cpu.max that no server could have */
+    uint32_t patterns; /* the number of the last one */
     /* What force.c keeps. */
     uint32_t ends;       /* so often the kernel has ended it */
     char ended[512];     /* why the last time */

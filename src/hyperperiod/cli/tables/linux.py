@@ -78,6 +78,10 @@ def share_had(server: Mapping[str, Any]) -> float | None:
 
 
 def member_text(member: Mapping[str, Any]) -> str:
-    """Returns a member of a server as it would be attached: KIND:WHAT."""
+    """Returns a member of a server as it would be attached: KIND:WHAT.
+
+    Of a pattern also how many cgroups it matches now.
+    """
     kind = next(kind for kind in ("cgroup", "pid", "thread") if kind in member)
-    return f"{kind}:{member[kind]}"
+    matches = f" ({member['matches']})" if "matches" in member else ""
+    return f"{kind}:{member[kind]}{matches}"
