@@ -152,7 +152,7 @@ class Asked:
 
 
 def test_a_command_is_in_its_server_before_it_begins(tmp_path: Path) -> None:
-    """And what it leaves of its cgroup goes with it."""
+    """And its cgroup goes with it, and is no member any more."""
     daemon = Asked()
     listed = tmp_path / f"hyperperiod-{os.getpid()}" / "cgroup.procs"
     script = 'test "$(cat "$0")" = $$ && rm "$0" && exit $1'
@@ -160,7 +160,8 @@ def test_a_command_is_in_its_server_before_it_begins(tmp_path: Path) -> None:
         "s", ["sh", "-c", script, str(listed), "7"], daemon, KernelFiles(cgroups=tmp_path)
     )
     assert code == 7
-    assert daemon.requests == [f"attach s cgroup=/{listed.parent.name}"]
+    cgroup = f"s cgroup=/{listed.parent.name}"
+    assert daemon.requests == [f"attach {cgroup}", f"detach {cgroup}"]
     assert not listed.parent.exists()
     assert launch("s", ["sh", "-c", "kill -9 $$"], daemon, KernelFiles(cgroups=tmp_path)) == 128 + 9
 

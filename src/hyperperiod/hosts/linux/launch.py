@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from hyperperiod.hosts.linux.members import KernelFiles
-from hyperperiod.model import MissingError
+from hyperperiod.model import FailedError, InputError, MissingError
 
 BEGIN = 'echo $$ >"$0" && exec "$@"'
 """Shell: enters the cgroup whose list of processes is $0, and becomes the command."""
@@ -45,6 +45,8 @@ def launch(
         words = ["/bin/sh", "-c", BEGIN, str(folder / "cgroup.procs"), *command]
         code = subprocess.run(words, check=False).returncode
     finally:
-        with suppress(OSError):  # processes are in it still
+        # Unless processes are in it still; or server or daemon are gone.
+        with suppress(OSError, InputError, FailedError):
             folder.rmdir()
+            daemon.ask(f"detach {server} cgroup=/{folder.name}")
     return code if code >= 0 else SIGNALLED - code
