@@ -195,6 +195,7 @@ def host(tmp_path: Path) -> KernelFiles:
             folder.mkdir(parents=True)
             (folder / "comm").write_text(f"{comm}\n")
         (proc / str(process) / "cmdline").write_bytes(b"".join(f"{w}\0".encode() for w in words))
+    (proc / "100/cgroup").write_text("1:cpu:/\n0::/user.slice/web.scope\n")
     (proc / "self").mkdir()
     for name in (
         "system.slice/docker-0123456789abcdef.scope/inner",
@@ -228,6 +229,102 @@ def host(tmp_path: Path) -> KernelFiles:
 )
 def test_members_are_found(host: KernelFiles, member: str, expected: list[str]) -> None:
     assert requests("s", member, ["s", "s.0"], host) == expected
+
+
+SCOPE = "machine.slice/machine-qemu\\x2d{}\\x2dweb.scope/libvirt"
+
+
+@pytest.mark.parametrize("below", ["", "/emulator"])
+@pytest.mark.parametrize(
+    ("member", "servers", "expected"),
+    [
+        ("vm:web", ["s"], ["attach s cgroup=/{}/vcpu*"]),
+        ("vm:web", ["s", "s.1"], ["attach s.1 cgroup=/{}/vcpu1", "attach s cgroup=/{}/vcpu*"]),
+        ("vm:web", ["s.0"], ["attach s.0 cgroup=/{}/vcpu0"]),
+        ("emulator:web", ["s"], ["attach s cgroup=/{}/!(vcpu*)"]),
+    ],
+)
+def test_a_machine_of_libvirt_is_found_again_by_its_name(
+    host: KernelFiles, member: str, servers: list[str], expected: list[str], below: str
+) -> None:
+    """Each start has another number in the name of its cgroup; its vcpus have cgroups below."""
+    (host.proc / "100/cgroup").write_text(f"0::/{SCOPE.format(12)}{below}\n")
+    threads = requests("s", member, servers, host)
+    assert all(" thread=" in request for request in threads)
+    (host.cgroups / SCOPE.format(12) / "vcpu0").mkdir(parents=True)
+    found = requests("s", member, servers, host)
+    assert found == [request.format(SCOPE.format("+([0-9])")) for request in expected]
+    assert requests("s", member, servers, host, threads=True) == threads
+
+
+def have_program(folder: Path, name: str, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of this name is first in PATH."""
+    program = folder / "bin" / name
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+
+SYSTEMCTL = """\
+case "$6" in
+nginx.service) echo LoadState=loaded; echo ControlGroup=/system.slice/nginx.service ;;
+off.service) echo LoadState=loaded; echo Slice=a-b.slice; echo ControlGroup= ;;
+w@any.service) echo LoadState=loaded; echo Slice=system-w.slice; echo ControlGroup= ;;
+init.scope) echo LoadState=loaded; echo Slice=-.slice; echo ControlGroup= ;;
+a-b.slice) echo LoadState=loaded; echo Slice=a.slice; echo ControlGroup= ;;
+broken.service) echo no bus >&2; exit 1 ;;
+*) echo LoadState=not-found; echo Slice=; echo ControlGroup= ;;
+esac"""
+
+
+@pytest.mark.parametrize(
+    ("unit", "cgroup"),
+    [
+        ("nginx.service", "/system.slice/nginx.service"),
+        ("nginx", "/system.slice/nginx.service"),
+        ("off", "/a.slice/a-b.slice/off.service"),
+        ("w@*.service", "/system.slice/system-w.slice/w@*.service"),
+        ("w@[0-3]", "/system.slice/system-w.slice/w@[0-3].service"),
+        ("init.scope", "/init.scope"),
+        ("a-b.slice", "/a.slice/a-b.slice"),
+    ],
+)
+def test_a_unit_is_its_cgroup_whether_it_runs_or_not(
+    unit: str, cgroup: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it does not run, its slice says where it will be."""
+    have_program(tmp_path, "systemctl", SYSTEMCTL, monkeypatch)
+    assert requests("s", f"unit:{unit}", ["s"]) == [f"attach s cgroup={cgroup} wait=1"]
+
+
+def test_units_that_cannot_be_found_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have_program(tmp_path, "systemctl", SYSTEMCTL, monkeypatch)
+    with pytest.raises(InputError, match=r"found 'no.service'; allowed: one that `systemctl"):
+        requests("s", "unit:no", ["s"])
+    with pytest.raises(InputError, match=r"NAME@\*.service for instances; or cgroup:PATTERN"):
+        requests("s", "unit:nginx-*", ["s"])
+    with pytest.raises(MissingError, match="systemctl: no bus"):
+        requests("s", "unit:broken", ["s"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingError, match="sudo apt install systemd"):
+        requests("s", "unit:nginx", ["s"])
+
+
+def test_a_container_is_found_by_the_name_that_it_was_given(
+    host: KernelFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docker, podman or nerdctl knows its id; one that does not run has no cgroup."""
+    script = '[ "$6" = shop ] && echo 0123456789abcdef || { [ "$6" = off ] && echo fedcba98; }'
+    have_program(tmp_path, "podman", script, monkeypatch)
+    have_program(tmp_path, "docker", "exit 1", monkeypatch)
+    found = requests("s", "container:shop", ["s"], host)
+    assert found == ["attach s cgroup=/system.slice/docker-0123456789abcdef.scope"]
+    for name in ("off", "nobody"):
+        with pytest.raises(InputError, match=f"found 0 of '{name}'; allowed: one that runs"):
+            requests("s", f"container:{name}", ["s"], host)
 
 
 @pytest.mark.parametrize(

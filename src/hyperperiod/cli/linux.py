@@ -180,14 +180,19 @@ def status(socket_path: Path, as_json: bool) -> None:
     type=WholeNumber(0, 2**62 - 1),
     metavar="N",
     help="Place among the threads of the server: its priority (fp), or its deadline in ns (edf); "
-    "not for cgroups and containers.",
+    "not for cgroups, units and containers.",
 )
+@click.option("--wait", is_flag=True, help="Also if there is no such cgroup yet.")
 @socket_option
-def attach(server: str, members: tuple[str, ...], key: int | None, socket_path: Path) -> None:
+def attach(
+    server: str, members: tuple[str, ...], key: int | None, wait: bool, socket_path: Path
+) -> None:
     """Let threads belong to SERVER.
 
     \b
-    cgroup:PATH     all threads of a cgroup and below it, also those to come
+    cgroup:PATH     all threads of a cgroup and below it, also those to come; or of all that
+                    match a pattern, now or later, such as system.slice/docker-*.scope
+    unit:NAME       a unit of systemd, whether it runs or not; worker@*.service: all instances
     pid:N           all threads of a process, also those to come
     thread:N        one thread
     name:PATTERN    the threads whose name matches now, such as name:worker-*
@@ -198,9 +203,13 @@ def attach(server: str, members: tuple[str, ...], key: int | None, socket_path: 
     ending = "" if key is None else f" key={key}"
     with Client(socket_path) as daemon:
         names = [each["name"] for each in daemon.status().get("servers", [])]
-        asked = [one for member in members for one in requests(server, member, names)]
+        asked = [
+            one
+            for member in members
+            for one in requests(server, member, names, threads=key is not None)
+        ]
         for request in asked:
-            daemon.ask(f"{request}{ending}")
+            daemon.ask(f"{_waiting(request) if wait else request}{ending}")
     click.echo(f"attached: {len(asked)}")
 
 
@@ -214,7 +223,7 @@ def detach(server: str, members: tuple[str, ...], socket_path: Path) -> None:
         names = [each["name"] for each in daemon.status().get("servers", [])]
         asked = [one for member in members for one in requests(server, member, names)]
         for request in asked:
-            daemon.ask(request.replace("attach", "detach", 1))
+            daemon.ask(request.removesuffix(" wait=1").replace("attach", "detach", 1))
     click.echo(f"detached: {len(asked)}")
 
 
@@ -342,6 +351,12 @@ def _ask(socket_path: Path, request: str, said: str) -> None:
     for warning in answer.get("warnings", []):
         click.echo(f"warning: {warning}", err=True)
     click.echo(said)
+
+
+def _waiting(request: str) -> str:
+    """A request to attach that is performed also if there is no such cgroup yet."""
+    waits = " cgroup=" not in request or request.endswith(" wait=1")
+    return request if waits else f"{request} wait=1"
 
 
 def _server_and_member(text: str) -> tuple[str, str]:

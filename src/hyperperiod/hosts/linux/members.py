@@ -3,7 +3,9 @@
 
 A member is written KIND:WHAT:
 
-    cgroup:PATH      all threads of a cgroup (version 2) and below it, also those to come
+    cgroup:PATH      all threads of a cgroup (version 2) and below it, also those to come; or of all
+                     that match a pattern, now or later, such as cgroup:system.slice/docker-*.scope
+    unit:NAME        a unit of systemd, whether it runs or not; worker@*.service: all instances
     pid:N            all threads of a process, also those to come
     thread:N         one thread
     name:PATTERN     the threads whose name matches now, such as name:worker-*
@@ -12,11 +14,16 @@ A member is written KIND:WHAT:
     vm:NAME          the vcpus of a virtual machine of QEMU or libvirt: vcpu i belongs to the server
                      SERVER.i if there is one, else to SERVER
     emulator:NAME    all other threads of that virtual machine
+
+Threads are those that are there now. What is said by cgroups lasts: libvirt's are those of the
+machine's name, so that one which is started again is found again.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,9 +32,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from hyperperiod.model import InputError
+from hyperperiod.model import InputError, MissingError
 
-KINDS: Final = ("cgroup", "pid", "thread", "name", "container", "vm", "emulator")
+KINDS: Final = ("cgroup", "unit", "pid", "thread", "name", "container", "vm", "emulator")
 VCPU_THREAD: Final = re.compile(r"CPU (\d+)/\w+")
 """How QEMU calls the thread of a vcpu, if it names its threads (libvirt has it do so)."""
 CONTAINER_FOLDER: Final = re.compile(
@@ -36,6 +43,14 @@ CONTAINER_FOLDER: Final = re.compile(
 )
 """How runtimes and systemd call the cgroup of a container or service: its id or name within."""
 SHORTEST_ID: Final = 6
+CONTAINER_TOOLS: Final = ("docker", "podman", "nerdctl")
+"""What knows containers by the names that people give them."""
+UNIT: Final = re.compile(r".+\.(?:service|scope|slice|socket|mount|swap)")
+"""A whole name of a unit that has a cgroup."""
+WILD: Final = re.compile(r"[*?[(]")
+"""What makes a pattern of a path."""
+LIBVIRT: Final = re.compile(r"(.*/machine-qemu\\x2d)\d+(\\x2d[^/]+\.scope/libvirt)(?:/.*)?")
+"""The cgroup of a virtual machine of libvirt: each start has another number."""
 
 
 @dataclass(frozen=True)
@@ -65,19 +80,42 @@ class KernelFiles:
             return data.decode("utf-8", "replace").rstrip("\0").split("\0") if data else []
         return []
 
+    def cgroup(self, process: int) -> str:
+        """The cgroup of a process; empty if it has ended."""
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for line in (self.proc / str(process) / "cgroup").read_text().splitlines():
+                if line.startswith("0::"):
+                    return line.removeprefix("0::")
+        return ""
+
 
 def requests(
-    server: str, member: str, servers: Sequence[str], host: KernelFiles | None = None
+    server: str,
+    member: str,
+    servers: Sequence[str],
+    host: KernelFiles | None = None,
+    *,
+    threads: bool = False,
 ) -> list[str]:
     """The requests that attach a member to a server; `servers` are all that there are.
 
-    InputError for a member that cannot be found, and for a server that is not there.
+    `threads`: a virtual machine by its threads alone. InputError for a member that cannot be found,
+    and for a server that is not there.
     """
     host = host or KernelFiles()
     kind, separator, what = member.partition(":")
     _require_server(server, kind, servers)
     if kind not in KINDS or not separator or not what:
         raise InputError("", None, "member", repr(member), f"KIND:WHAT, KIND: {', '.join(KINDS)}")
+    cgroup = None
+    if kind in ("vm", "emulator") and not threads:
+        cgroup = _libvirt(_virtual_machine(what, host), host)
+    if kind == "emulator" and cgroup is not None:
+        return [f"attach {server} cgroup={cgroup}/!(vcpu*)"]
+    if kind == "vm" and cgroup is not None:
+        own = [index for index, _ in _vcpus(what, host) if f"{server}.{index}" in servers]
+        rest = [f"attach {server} cgroup={cgroup}/vcpu*"] if server in servers else []
+        return [*(f"attach {server}.{index} cgroup={cgroup}/vcpu{index}" for index in own), *rest]
     if kind == "vm":
         return [
             f"attach {_of_vcpu(server, index, servers)} thread={thread}"
@@ -101,6 +139,8 @@ def _words(kind: str, what: str, host: KernelFiles) -> list[str]:
         if not what.isdecimal():
             raise InputError("", None, f"member {kind}", repr(what), "a number")
         return [f"{kind}={what}"]
+    if kind == "unit":
+        return [f"cgroup={_unit(what)} wait=1"]
     if kind == "container":
         return [f"cgroup={_container(what, host)}"]
     if kind == "emulator":
@@ -120,8 +160,10 @@ def _words(kind: str, what: str, host: KernelFiles) -> list[str]:
 
 
 def names_of(kind: str, host: KernelFiles | None = None) -> list[str]:
-    """What there is of a kind, by name: containers and services, or virtual machines."""
+    """What there is of a kind, by name: containers and services, units, or virtual machines."""
     host = host or KernelFiles()
+    if kind == "unit":
+        return sorted({one.name for one in host.cgroups.rglob("*.service")})
     if kind == "container":
         folders = (
             one.name for ending in ("scope", "service") for one in host.cgroups.rglob(f"*.{ending}")
@@ -176,8 +218,82 @@ def _vcpus(name: str, host: KernelFiles) -> list[tuple[int, int]]:
     return sorted(found)
 
 
+def _libvirt(process: int, host: KernelFiles) -> str | None:
+    """A pattern for the cgroup in which libvirt keeps this machine's vcpus, at each of its starts.
+
+    None for a machine that libvirt has not started, or whose vcpus have no cgroups.
+    """
+    cgroup = host.cgroup(process)
+    match = LIBVIRT.fullmatch(cgroup)
+    if match is None:
+        return None
+    folder = host.cgroups / cgroup.removeprefix("/")
+    folder = next(one for one in (folder, *folder.parents) if one.name == "libvirt")
+    return f"{match[1]}+([0-9]){match[2]}" if (folder / "vcpu0").is_dir() else None
+
+
+def _unit(name: str) -> str:
+    """The cgroup that a unit of systemd has whenever it runs; a pattern for that of instances."""
+    unit = name if UNIT.fullmatch(name) else f"{name}.service"
+    template, at, _ = unit.partition("@")
+    if WILD.search(template if at else unit):
+        allowed = "one unit, or NAME@*.service for instances; or cgroup:PATTERN"
+        raise InputError("", None, "member unit", repr(name), allowed)
+    shown = _shown(f"{template}@any{Path(unit).suffix}" if WILD.search(unit) else unit)
+    if shown.get("LoadState") in (None, "not-found"):
+        raise InputError("", None, "member unit", repr(unit), "one that `systemctl status` knows")
+    if shown.get("ControlGroup") and not WILD.search(unit):
+        return shown["ControlGroup"]
+    return _slice(unit) if unit.endswith(".slice") else f"{_slice(shown['Slice'])}/{unit}"
+
+
+def _shown(unit: str) -> dict[str, str]:
+    """What systemd says of a unit; MissingError where there is no systemd."""
+    keys = ("LoadState", "Slice", "ControlGroup")
+    try:
+        done = subprocess.run(
+            ["systemctl", "show", *(f"--property={key}" for key in keys), "--", unit],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    except FileNotFoundError:
+        raise MissingError("systemctl is not there; install it: sudo apt install systemd") from None
+    except subprocess.CalledProcessError as error:
+        raise MissingError(f"systemctl: {error.stderr.strip()}") from None
+    pairs = (line.partition("=") for line in done.stdout.splitlines())
+    return {key: value for key, _, value in pairs}
+
+
+def _slice(name: str) -> str:
+    """The cgroup of a slice, whose name says what it is in: a-b.slice is in a.slice."""
+    words = name.removesuffix(".slice").split("-")
+    if not any(words):
+        return ""
+    return "".join(f"/{'-'.join(words[: i + 1])}.slice" for i in range(len(words)))
+
+
 def _container(name: str, host: KernelFiles) -> str:
     """The cgroup of a container or service, below the root of cgroups."""
+    found = _containers(name, host)
+    if not found:
+        found = [folder for id_ in _ids(name) for folder in _containers(id_, host)]
+    if len(found) != 1:
+        listed = ", ".join(str(path.relative_to(host.cgroups)) for path in found)
+        what = f"{len(found)} of {name!r}" + (f" ({listed})" if found else "")
+        raise InputError("", None, "member container", what, "one that runs; or cgroup:PATH")
+    return f"/{found[0].relative_to(host.cgroups)}"
+
+
+def _ids(name: str) -> Iterator[str]:
+    """The ids of the containers that the tools of this machine call so."""
+    for tool in filter(shutil.which, CONTAINER_TOOLS):
+        words = [tool, "container", "inspect", "--format", "{{.Id}}", "--", name]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            yield done.stdout.strip()
+
+
+def _containers(name: str, host: KernelFiles) -> list[Path]:
+    """The folders of the cgroups of containers and services of this name or id."""
     found: list[Path] = []
     for folder in sorted(path for path in host.cgroups.rglob("*") if path.is_dir()):
         match = CONTAINER_FOLDER.fullmatch(folder.name)
@@ -188,8 +304,4 @@ def _container(name: str, host: KernelFiles) -> str:
         # Below the cgroup of a container are others that it made itself.
         if not any(folder.is_relative_to(outer) for outer in found):
             found.append(folder)
-    if len(found) != 1:
-        listed = ", ".join(str(path.relative_to(host.cgroups)) for path in found)
-        what = f"{len(found)} of {name!r}" + (f" ({listed})" if found else "")
-        raise InputError("", None, "member container", what, "one; or cgroup:PATH")
-    return f"/{found[0].relative_to(host.cgroups)}"
+    return found
