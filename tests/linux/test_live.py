@@ -101,6 +101,29 @@ def test_a_system_is_started_changed_and_stopped(daemon: Daemon, tmp_path: Path)
     assert shown(daemon)["running"] is False
 
 
+def test_what_would_be_asked_is_printed_for_a_file(daemon: Daemon, tmp_path: Path) -> None:
+    """A daemon that performs it has what one has that was asked."""
+    file = str(SYSTEMS / "flight-control.toml")
+    words = (file, "--attach", "displays=cgroup:/later", "--force")
+    requests_file = tmp_path / "requests"
+    requests_file.write_text(command(daemon, "start", *words, "--print").stdout)
+    assert daemon.calls == []
+    assert "attach displays cgroup=/later wait=1\n" in requests_file.read_text()
+    command(daemon, "attach", "displays", "cgroup:/later", code=2)
+    command(daemon, "start", file, "--force")
+    command(daemon, "attach", "displays", "cgroup:/later", "--wait")
+    expected = shown(daemon)["servers"]
+    (tmp_path / "other").mkdir()
+    with daemon_in(tmp_path / "other", "--requests", str(requests_file)) as other:
+        assert not any("requests:" in line for line in other.log)
+        found = shown(other)
+    for server in expected:
+        for member in server["members"]:
+            if "pid" in member:
+                member["pid"] = found["pid"]
+    assert (found["running"], found["servers"]) == (True, expected)
+
+
 def test_what_is_refused_leaves_nothing_in_force(daemon: Daemon) -> None:
     file = str(SYSTEMS / "flight-control.toml")
     done = command(daemon, "start", file, "--attach", "nobody=pid:1", code=2)

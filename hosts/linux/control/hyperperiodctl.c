@@ -2,9 +2,9 @@
 /*
  * hyperperiodctl: sends one request to hyperperiodd and prints the answer.
  *
- * The words of the command line are the request (docs/linux/control.md). An answer with a file,
- * that of `rings`, is written to the PATH of path=PATH, by the rights of the one who calls: the
- * daemon never opens a file that a request names.
+ * The words of the command line are the request (docs/linux/control.md). The file of an answer,
+ * as that of `rings` or `requests`, is written to the PATH of path=PATH, by the rights of the one
+ * who calls: the daemon never opens a file that a request names.
  *
  * Exit codes: 0 done, 2 refused, 3 nobody answers.
  */

@@ -191,7 +191,8 @@ static void answer_packet(struct system *system, struct client *client, const ch
     if (!done)
         say(LOG_WARNING, "refused process %d of user %u: '%s': %s", client->peer.process,
             client->peer.user, shown.bytes, answer.bytes);
-    else if (request.verb != VERB_STATUS && request.verb != VERB_RINGS)
+    else if (request.verb != VERB_STATUS && request.verb != VERB_REQUESTS
+             && request.verb != VERB_RINGS)
         say(LOG_INFO, "process %d of user %u: %s", client->peer.process, client->peer.user,
             shown.bytes);
     send_answer(client, &answer, file);

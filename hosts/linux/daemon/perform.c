@@ -10,6 +10,7 @@
 #include "log.h"
 #include "patterns.h"
 #include "room.h"
+#include "save.h"
 
 #define WARNING_BYTES 1024u
 #define WISHES_AT_ONCE 16u /* others have their turn between */
@@ -62,6 +63,7 @@ static bool leaves_time(struct doing *doing, uint32_t lock) {
         return false;
     }
     warn(doing, "%s", found);
+    doing->system->forced = true;
     return true;
 }
 
@@ -381,6 +383,25 @@ static bool do_rings(struct doing *doing, int *file) {
     return *file >= 0 || refuse(doing, "rings: found none, allowed: after start");
 }
 
+static bool do_requests(struct doing *doing, int *file) {
+    char count[16];
+    uint32_t left_out;
+
+    if (!doing->system->has_policy)
+        return refuse(doing, "requests: found no policy, allowed: after policy");
+    renew_members(doing->system);
+    *file = save_requests(doing->system, &left_out);
+    if (*file < 0)
+        return refuse(doing, "requests: no memory can be had");
+    snprintf(count, sizeof(count), "%u", left_out);
+    if (left_out > 0)
+        warn(doing,
+             "members: found %s processes and threads, which are left out: their numbers do "
+             "not last",
+             count);
+    return true;
+}
+
 /* The only verbs for those who may not control the system. */
 static bool is_permitted(struct doing *doing) {
     const enum verb verb = doing->request->verb;
@@ -419,6 +440,8 @@ static bool do_verb(struct doing *doing, int *file) {
         return do_remove(doing);
     case VERB_RECORD:
         return do_record(doing);
+    case VERB_REQUESTS:
+        return do_requests(doing, file);
     case VERB_RINGS:
         return do_rings(doing, file);
     case VERB_ENTER:

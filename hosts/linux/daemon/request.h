@@ -66,6 +66,7 @@
     ROW("swap", SWAP, NO_NAME)                                                                     \
     ROW("remove", REMOVE, NAMED)                                                                   \
     ROW("record", RECORD, ON_OR_OFF)                                                               \
+    ROW("requests", REQUESTS, NO_NAME)                                                             \
     ROW("rings", RINGS, NO_NAME)                                                                   \
     ROW("enter", ENTER, NAMED)                                                                     \
     ROW("leave", LEAVE, NO_NAME)

@@ -55,6 +55,7 @@ struct system {
     bool has_policy;
     bool running;   /* the kernel has it */
     bool recording; /* from the start on, or now */
+    bool forced;    /* somebody had it take what others should be left (force=1) */
     bool global;
     uint64_t cpus;     /* the cpus that are managed */
     uint32_t refused;  /* values of cpu.max that no server could have */

@@ -29,6 +29,8 @@ from hyperperiod.hosts.linux import live
 from hyperperiod.hosts.linux.client import Client
 from hyperperiod.hosts.linux.live import policy_words
 from hyperperiod.hosts.linux.members import requests
+from hyperperiod.hosts.linux.save import REQUESTS
+from hyperperiod.hosts.linux.save import save as save_system
 from hyperperiod.libraries import require
 from hyperperiod.model import Policy, vcpus_of
 from hyperperiod.model.errors import InputError
@@ -36,6 +38,8 @@ from hyperperiod.model.result_object import json_text
 from hyperperiod.model.units import NS_PER_UNIT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hyperperiod.hosts.build_job import BuildJob
 
 SOCKET = "/run/hyperperiod/control"
@@ -52,6 +56,9 @@ socket_option = click.option(
 )
 force_option = click.option(
     "--force", is_flag=True, help="Also if servers leave nothing to threads outside of them."
+)
+save_option = click.option(
+    "saves", "--save", is_flag=True, help="Also for the next start of hyperperiodd, as `save` does."
 )
 members_argument = click.argument(
     "members",
@@ -110,6 +117,13 @@ def build(ctx: click.Context, folder: Path | None, with_services: bool, as_json:
     help="Who belongs to a server, as for `linux attach`; may be given several times.",
 )
 @force_option
+@click.option(
+    "prints",
+    "--print",
+    is_flag=True,
+    help="Print what hyperperiodd would be asked, for a file of --requests; do nothing else.",
+)
+@save_option
 @socket_option
 @json_option
 def start(
@@ -118,6 +132,8 @@ def start(
     cpus: list[int] | None,
     members: tuple[str, ...],
     force: bool,
+    prints: bool,
+    saves: bool,
     socket_path: Path,
     as_json: bool,
 ) -> None:
@@ -140,14 +156,19 @@ def start(
         for member in members
         for request in requests(*_server_and_member(member), servers=names)
     ]
+    if prints:
+        lasting = [_waiting(request) for request in attached]
+        click.echo("\n".join(live.all_requests(completed, managed, lasting, force=force)))
+        return
     with Client(socket_path) as daemon:
         warnings = live.start(daemon, completed, managed, attached, force=force)
+        if saves:
+            warnings += save_system(daemon)
         status = daemon.status()
     if as_json:
         click.echo(json_text({**live.totals(status), "warnings": warnings}))
         return
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
+    _warn(warnings)
     _show(status)
 
 
@@ -183,9 +204,15 @@ def status(socket_path: Path, as_json: bool) -> None:
     "not for cgroups, units and containers.",
 )
 @click.option("--wait", is_flag=True, help="Also if there is no such cgroup yet.")
+@save_option
 @socket_option
 def attach(
-    server: str, members: tuple[str, ...], key: int | None, wait: bool, socket_path: Path
+    server: str,
+    members: tuple[str, ...],
+    key: int | None,
+    wait: bool,
+    saves: bool,
+    socket_path: Path,
 ) -> None:
     """Let threads belong to SERVER.
 
@@ -210,20 +237,23 @@ def attach(
         ]
         for request in asked:
             daemon.ask(f"{_waiting(request) if wait else request}{ending}")
+        _save_if(saves, daemon)
     click.echo(f"attached: {len(asked)}")
 
 
 @linux.command()
 @click.argument("server")
 @members_argument
+@save_option
 @socket_option
-def detach(server: str, members: tuple[str, ...], socket_path: Path) -> None:
+def detach(server: str, members: tuple[str, ...], saves: bool, socket_path: Path) -> None:
     """Let threads not belong to SERVER any more; KIND:WHAT is as for `attach`."""
     with Client(socket_path) as daemon:
         names = [each["name"] for each in daemon.status().get("servers", [])]
         asked = [one for member in members for one in requests(server, member, names)]
         for request in asked:
             daemon.ask(request.removesuffix(" wait=1").replace("attach", "detach", 1))
+        _save_if(saves, daemon)
     click.echo(f"detached: {len(asked)}")
 
 
@@ -262,6 +292,7 @@ def exec_command(
     help="Under a global policy: of its cpus those that the server may run on, such as 2-3.",
 )
 @force_option
+@save_option
 @socket_option
 def set_server(
     server: str,
@@ -270,6 +301,7 @@ def set_server(
     priority: int | None,
     cpus: list[int] | None,
     force: bool,
+    saves: bool,
     socket_path: Path,
 ) -> None:
     """Give SERVER other parameters; they take effect at its next refill, its cpus at once."""
@@ -280,15 +312,40 @@ def set_server(
         raise click.UsageError(
             "found nothing to set; allowed: --period, --budget, --priority or --cpus"
         )
-    _ask(socket_path, " ".join(["set", server, *words, f"force={int(force)}"]), f"set: {server}")
+    request = " ".join(["set", server, *words, f"force={int(force)}"])
+    _ask(socket_path, request, f"set: {server}", saves=saves)
 
 
 @linux.command()
 @click.argument("policy", callback=read_policy)
+@save_option
 @socket_option
-def swap(policy: Policy, socket_path: Path) -> None:
+def swap(policy: Policy, saves: bool, socket_path: Path) -> None:
     """Let POLICY be in force from now on; servers and their budgets stay."""
-    _ask(socket_path, f"swap name={policy_words(policy)}", f"policy: {policy}")
+    _ask(socket_path, f"swap name={policy_words(policy)}", f"policy: {policy}", saves=saves)
+
+
+@linux.command()
+@click.option(
+    "path",
+    "--to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=REQUESTS,
+    show_default=True,
+    metavar="FILE",
+    help="The file that hyperperiodd performs when it starts.",
+)
+@socket_option
+def save(path: Path, socket_path: Path) -> None:
+    """Keep what is in force for the next start of hyperperiodd: policy, servers and members.
+
+    Processes and threads are not kept: their numbers do not last. The file that is there is
+    replaced; one that this has not written is kept as FILE.bak.
+    """
+    with Client(socket_path) as daemon:
+        warnings = save_system(daemon, path)
+    _warn(warnings)
+    click.echo(f"saved: {path}")
 
 
 @linux.command()
@@ -344,13 +401,23 @@ def metrics(port: int, socket_path: Path) -> None:
         server.serve_forever()
 
 
-def _ask(socket_path: Path, request: str, said: str) -> None:
+def _ask(socket_path: Path, request: str, said: str, *, saves: bool = False) -> None:
     """Asks, says the daemon's warnings, and then what was done."""
     with Client(socket_path) as daemon:
         answer = daemon.ask(request)
-    for warning in answer.get("warnings", []):
-        click.echo(f"warning: {warning}", err=True)
+        _warn(answer.get("warnings", []))
+        _save_if(saves, daemon)
     click.echo(said)
+
+
+def _save_if(saves: bool, daemon: Client) -> None:
+    if saves:
+        _warn(save_system(daemon))
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
 
 
 def _waiting(request: str) -> str:

@@ -11,6 +11,7 @@ is no daemon, or none can be, a MissingError says which of the two.
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,12 +56,24 @@ class Client:
 
     def ask(self, request: str) -> dict[str, Any]:
         """The answer to a request; InputError for one that is refused."""
+        answer, files = self._asked(request)
+        for file in files:
+            os.close(file)
+        return answer
+
+    def ask_file(self, request: str) -> tuple[dict[str, Any], bytes]:
+        """The answer to a request, and what is in the file that comes with it."""
+        answer, files = self._asked(request)
+        with os.fdopen(files[0], "rb") as file:
+            return answer, file.read()
+
+    def _asked(self, request: str) -> tuple[dict[str, Any], list[int]]:
         data = request.encode("ascii", "replace")
         if len(data) > REQUEST_BYTES:
             raise InputError("", None, "request", f"{len(data)} bytes", f"at most {REQUEST_BYTES}")
         try:
             self._socket.send(data)
-            reply = self._socket.recv(ANSWER_BYTES)
+            reply, files, _, _ = socket.recv_fds(self._socket, ANSWER_BYTES, 1)
         except OSError as error:
             raise FailedError(f"hyperperiodd does not answer ({error.strerror})") from None
         if not reply:
@@ -68,7 +81,7 @@ class Client:
         answer: dict[str, Any] = json.loads(reply)
         if not answer["ok"]:
             raise _refusal(answer["error"])
-        return answer
+        return answer, files
 
     def status(self) -> dict[str, Any]:
         """Everything that the daemon knows."""

@@ -38,22 +38,35 @@ def start(
 
     `members` are requests that attach threads. If anything is refused, nothing is in force.
     """
-    _refuse(system, cpus)
-    status = daemon.status()
-    if status["running"]:
+    asked = all_requests(system, cpus, members, force=force)
+    if daemon.status()["running"]:
         found = "a system in force"
         raise InputError("", None, "start", found, "after `hyperperiod linux stop`")
     warnings: list[str] = []
     daemon.ask("clear")
     try:
-        for request in (*requests(system, cpus), *_own(status["pid"], system, cpus), *members):
-            insists = force and request.startswith("server ")
-            warnings += _asked(daemon, f"{request} force=1" if insists else request)
-        warnings += _asked(daemon, f"start force={int(force)}")
+        for request in asked:
+            warnings += _asked(daemon, request)
     except BaseException:
         daemon.ask("clear")
         raise
     return [warning for warning in warnings if f"server {DAEMON} " not in warning]
+
+
+def all_requests(
+    system: System, cpus: Sequence[int], members: Sequence[str], *, force: bool
+) -> list[str]:
+    """All that puts a system in force, in order; a daemon's file of requests may have it.
+
+    InputError for what only `run` does, and for another number of cpus than the system's.
+    """
+    _refuse(system, cpus)
+    insists = " force=1" if force else ""
+    servers = [
+        f"{request}{insists}" if request.startswith("server ") else request
+        for request in (*requests(system, cpus), *_own(system, cpus))
+    ]
+    return [*servers, *members, f"start{insists}"]
 
 
 def _asked(daemon: Client, request: str) -> list[str]:
@@ -123,10 +136,10 @@ def _server(
         yield "extra=1"
 
 
-def _own(process: int, system: System, cpus: Sequence[int]) -> Iterator[str]:
+def _own(system: System, cpus: Sequence[int]) -> Iterator[str]:
     """The daemon's own server."""
     yield f"server {DAEMON} {_home(system, 0, cpus)} best_effort=1"
-    yield f"attach {DAEMON} pid={process}"
+    yield f"attach {DAEMON} pid=self"
 
 
 def totals(status: dict[str, Any]) -> dict[str, Any]:
