@@ -138,6 +138,12 @@ def test_a_pattern_is_a_shells(daemon: Daemon, pattern: str, expected: list[str]
     assert sorted(name if "qemu" not in name else "m" for name in names) == expected
 
 
+@pytest.mark.parametrize("pattern", ["+(a|aa)", "s/*(*)", "+(a)*(b)", "+(+(a))", "x+(@(a))y"])
+def test_a_pattern_that_could_take_hours_is_refused(daemon: Daemon, pattern: str) -> None:
+    assert "found a pattern that repeats too much" in daemon.refuses(f"attach a cgroup={pattern}")
+    daemon.does("attach a cgroup=+(a)/*(b)/@(a|aa)*!(c|(d)/+(e")
+
+
 def test_a_path_comes_before_a_pattern_whoever_was_first(daemon: Daemon) -> None:
     """And when it is detached the pattern has it."""
     make(daemon, "s/one", "s/two")

@@ -39,6 +39,25 @@ static void tidy(char *path) {
     *to = 0;
 }
 
+/* Whether a pattern repeats one thing at most in a component, by +(...) or *(...): to find that
+ * nothing matches +(a|aa) or +(a)+(a)+(a) could take hours. */
+static bool repeats_little(const char *path) {
+    bool repeats = false;
+
+    for (; *path != 0; path++) {
+        if (*path == '/')
+            repeats = false;
+        if ((*path != '+' && *path != '*') || path[1] != '(')
+            continue;
+        const char *inside = path + 2;
+        const char stop = inside[strcspn(inside, "*?|()")];
+        if (repeats || (stop != ')' && stop != 0))
+            return false;
+        repeats = true;
+    }
+    return true;
+}
+
 static bool find_cgroup(const struct request *request, struct member *member,
                         struct text *problem) {
     const char *word = request->word[KEY_CGROUP];
@@ -57,6 +76,11 @@ static bool find_cgroup(const struct request *request, struct member *member,
         return false;
     }
     member->kind = BY_CGROUP;
+    if (!repeats_little(member->path)) {
+        add(problem, "cgroup: found a pattern that repeats too much, allowed: one +(...) or *(...) "
+                     "between two slashes, with none of *?|( in it");
+        return false;
+    }
     if (is_pattern(member->path))
         return true;
     member->id = kernel_cgroup(member->path);

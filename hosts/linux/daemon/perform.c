@@ -170,8 +170,11 @@ static bool put_member(struct doing *doing, const struct member *member) {
     struct system *system = doing->system;
     uint32_t place;
 
-    if (system->member_count == MEMBER_LIMIT)
+    /* Folders of cgroups are not listed for whoever asks. */
+    if (system->member_count == MEMBER_LIMIT && doing->peer->trusted)
         renew_members(system);
+    else if (system->member_count == MEMBER_LIMIT)
+        forget_ended(system);
     place = place_of(system, member);
     if (!has_key(doing, member))
         return false;
@@ -202,7 +205,8 @@ static bool drop_member(struct doing *doing, const struct member *member) {
     system->member[place] = system->member[--system->member_count];
     if (pattern != 0)
         drop_brought(system, pattern);
-    renew_patterns(system);
+    if (member->kind == BY_CGROUP)
+        renew_patterns(system);
     return true;
 }
 
