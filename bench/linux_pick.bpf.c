@@ -6,8 +6,6 @@
  * that is set so that the time is the end of the grant before. So nothing is waited for; but the
  * core's time cannot come to more than the kernel's. Decisions are timed with interrupts off.
  */
-#define BACKGROUND (1ull << 32)
-
 #include "hosts/linux/requests.bpf.h"
 
 #include "bench/linux_pick.h"

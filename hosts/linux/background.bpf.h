@@ -9,8 +9,8 @@
  * less of it had less than its share, and is first. A turn is as long as the share is great, so all
  * have had one within a round, however many they are.
  *
- * Virtual time goes on by itself on each cpu while the background runs there, and catches up with
- * whoever begins there. Who has slept, or comes from a cpu that is behind, is behind by a little
+ * Virtual time goes on by itself on each cpu while the background runs there, half as fast as that of
+ * its threads does in the mean, and catches up with whoever begins there. Who has slept, or comes from a cpu that is behind, is behind by a little
  * credit at most; who is new begins with none. So nobody who waits is overtaken for ever: not by
  * processes that come and go without end, and not by those who sleep now and then.
  *
@@ -22,8 +22,6 @@
 
 #include "hosts/linux/threads.bpf.h"
 
-#define BACKGROUND (1ull << 32)       /* the queue of those without a server */
-#define HELD (BACKGROUND + 1)         /* and of those whose cgroups have used up a limit */
 #define ROOT_GROUP 1ull               /* the id of the cgroup of which all others are */
 #define FIRST_NICE 100                /* the kernel's number for the nice value -20 */
 #define NICE_VALUES 40u
@@ -251,7 +249,7 @@ static __always_inline void charge(const struct task_struct *p, struct thread *t
     thread->virtual_ns +=
         hp_min(span_ns * WHOLE_SHARE / hp_max(thread->share, 1), LX_ROUND_NS);
     if (cpu)
-        __sync_fetch_and_add(&cpu->virtual_ns, span_ns);
+        __sync_fetch_and_add(&cpu->virtual_ns, span_ns / 2);
     if (limits)
         charge_limits(thread->in, span_ns);
 }

@@ -15,6 +15,7 @@
  * bound to its cpu, runs where a server was granted the cpu, the core is told that the pcpu is
  * stolen: nobody pays for that time.
  */
+#include "hosts/linux/background.bpf.h"
 #include "hosts/linux/requests.bpf.h"
 
 char _license[] SEC("license") = "GPL";

@@ -6,7 +6,7 @@
 #ifndef HYPERPERIOD_LINUX_REQUESTS_BPF_H
 #define HYPERPERIOD_LINUX_REQUESTS_BPF_H
 
-#include "hosts/linux/background.bpf.h"
+#include "hosts/linux/threads.bpf.h"
 
 #define NOT_THERE (-2) /* errno, as user space knows it */
 #define BUSY (-16)

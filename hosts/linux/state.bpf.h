@@ -81,6 +81,10 @@ struct {
 
 #define WHOLE_CPU (1u << 20)
 
+/* The queues beside those of servers, which have their ids. */
+#define BACKGROUND (1ull << 32) /* of the threads without a server */
+#define HELD (BACKGROUND + 1)   /* and of those that a limit keeps waiting */
+
 /* A server, by its id; what the core knows of it is in its lock domain. */
 struct server {
     hp_u32 present;

@@ -126,19 +126,30 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
     return _left(tmp_path_factory.mktemp("background"))
 
 
-@pytest.mark.parametrize("phase", ["nice", "groups", "limits"])
+@pytest.mark.parametrize("phase", ["nice", "groups"])
 def test_shares_are_the_kernels(left: dict[str, Left], phase: str) -> None:
     ours, kernels = shares(left[phase], "ours"), shares(left[phase], "kernel")
     print(kernels, ours)
     assert ours == pytest.approx(kernels, rel=0.05)
 
 
+def test_limits_hold_for_all_inside(left: dict[str, Left]) -> None:
+    """Of a group with three tenths of the cpu, in which one has a limit of its own and another has
+    many threads. The kernel's own scheduler is less exact."""
+    for scheduler, tolerance in (("ours", 0.01), ("kernel", 0.05)):
+        one, *others, outside = shares(left["limits"], scheduler)
+        print(scheduler, one, others, outside)
+        assert one <= 0.05 * (1 + tolerance)
+        assert one + sum(others) == pytest.approx(0.3, rel=tolerance)
+
+
 def test_who_wakes_up_beside_hogs_goes_on_as_soon(left: dict[str, Left]) -> None:
+    """The median is at most twice the least that was seen of the kernel's own, 56 us."""
     late_ns = {
         who: np.array([int(line) for line in left["wakes"].files[who].split()])
         for who in ("kernel", "ours")
     }
     for who, late in late_ns.items():
         print(who, np.percentile(late, [50, 90, 99, 100]))
-    assert np.median(late_ns["ours"]) <= 2 * np.median(late_ns["kernel"])
+    assert np.median(late_ns["ours"]) <= 112_000
     assert np.percentile(late_ns["ours"], 99) <= 3 * np.percentile(late_ns["kernel"], 99)
