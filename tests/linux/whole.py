@@ -72,11 +72,11 @@ def files_of_this_machine() -> Iterator[Path]:
             process.wait()
 
 
-def session(script: str, given: dict[str, bytes], folder: Path) -> dict[str, bytes]:
+def session(script: str, given: dict[str, bytes], folder: Path, cpus: int = 1) -> dict[str, bytes]:
     """What a shell script leaves in /tmp/left; `given` are files in /tmp, where it begins.
 
     One cpu counts instructions, so that no load of this machine makes it late; while it waits for
-    files its clock goes on as ours does.
+    files its clock goes on as ours does. Several do not.
     """
     built = need_linux()
     images = Images(built / "vmlinuz", built / "initramfs.cpio")
@@ -91,7 +91,10 @@ def session(script: str, given: dict[str, bytes], folder: Path) -> dict[str, byt
             *("-chardev", f"socket,id=files,path={socket}"),
             *("-device", "vhost-user-fs-pci,chardev=files,tag=host"),
         )
-        machine = LinuxMachine(images, files, memory_mib=MEMORY_MIB, devices=devices, waits=True)
+        machine = LinuxMachine(
+            images, files, cpus=cpus, icount=cpus == 1, memory_mib=MEMORY_MIB, devices=devices,
+            waits=True,
+        )  # fmt: skip
         with boot(machine, folder / "console.log") as running:
             running.wait_for(
                 f"{DONE}|{COMPLAINT}", patience_s=PATIENCE_S, look=running.since_start_s

@@ -10,6 +10,7 @@ import click
 
 from hyperperiod.cli import complete
 from hyperperiod.cli.built import build_and_tell, into_option
+from hyperperiod.cli.linux_doctor import doctor
 from hyperperiod.cli.options import (
     WholeNumber,
     cpus_option,
@@ -74,6 +75,9 @@ def linux() -> None:
     """The kernel needs sched_ext (Linux 6.19 or later), and hyperperiodd has to run. For `run --on
     linux`, which has a daemon of its own, only `build` is needed.
     """
+
+
+linux.add_command(doctor)
 
 
 @linux.command()

@@ -194,13 +194,12 @@ def read_cpus(_ctx: click.Context, _param: click.Parameter, text: str | None) ->
     """The cpus of a list such as 0,2-3; None where none was given."""
     if text is None:
         return None
-    cpus: list[int] = []
-    for piece in text.split(","):
-        first, dash, last = piece.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise click.BadParameter(f"found {text!r}; allowed: cpus such as 0,2-3")
-        cpus += range(int(first), int(last or first) + 1)
-    return cpus
+    from hyperperiod.hosts.linux.cpus import read_list
+
+    try:
+        return read_list(text)
+    except ValueError:
+        raise click.BadParameter(f"found {text!r}; allowed: cpus such as 0,2-3") from None
 
 
 cpus_option = click.option(

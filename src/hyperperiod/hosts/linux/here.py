@@ -61,11 +61,15 @@ def require() -> None:
         )
 
 
+def absent_functions(programs: bytes, types: bytes) -> list[str]:
+    """The functions of sched_ext that programs call and a kernel of these types does not have."""
+    names = set(FUNCTION.findall(programs))
+    return sorted(name.decode() for name in names if b"\0" + name + b"\0" not in types)
+
+
 def require_functions(built: Path) -> None:
     """MissingError unless this kernel has all that the programs call."""
-    types = TYPES.read_bytes()
-    names = set(FUNCTION.findall((built / OBJECT).read_bytes()))
-    absent = sorted(name.decode() for name in names if b"\0" + name + b"\0" not in types)
+    absent = absent_functions((built / OBJECT).read_bytes(), TYPES.read_bytes())
     if absent:
         raise MissingError(
             f"the sched_ext of kernel {platform.release()} is too old: it has no"
