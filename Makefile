@@ -48,7 +48,7 @@ endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
 .PHONY: help build demo site test test-all rule-check tests-of hunt prove misra misra-xen \
-        clang-tidy core-builds bench gallery check format lock deps wheels \
+        clang-tidy core-builds bench gallery check format lock deps wheels deb \
         release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
         all-checks check-clang-format check-ruff check-types check-layers check-circles check-core \
@@ -224,6 +224,11 @@ deps:
 ##                   are there; ALL=1: all of a release, or an error
 wheels: $(UV)
 	@$(STEP) "wheels" $(PYTHON) tools/make_wheels.py $(if $(ALL),--all)
+
+## make deb          the package of hyperperiodd for Debian and Ubuntu, into dist/
+deb: build
+	@$(BIN)/hyperperiod linux build
+	@$(STEP) "deb" $(BIN)/python -m tools.make_deb
 
 ## make release VERSION=X.Y.Z  checks, tests, builds dist/ and tags; publishes nothing
 release:
