@@ -250,10 +250,10 @@ static __always_inline bool run_server(struct task_struct *prev, hp_u32 id) {
     const struct server *server = server_by(id);
 
     if (last && server && last->counted == id) {
-        const struct task_struct *first = scx_bpf_dsq_peek(id);
+        const struct task_struct *first = dsq_peek(id);
 
         if (!first || (server->inside != LX_TURNS && first->scx.dsq_vtime >= last->place)) {
-            scx_bpf_task_set_slice(prev, server->inside == LX_TURNS ? LX_TURN_NS : SCX_SLICE_INF);
+            set_slice(prev, server->inside == LX_TURNS ? LX_TURN_NS : SCX_SLICE_INF);
             return true;
         }
     }
@@ -323,10 +323,10 @@ static __always_inline bool stays(struct managed *cpu, struct task_struct *prev)
     if (!cpu || !last || !last->weight)
         return false;
     charge(prev, last, cpu);
-    first = scx_bpf_dsq_peek(BACKGROUND);
+    first = dsq_peek(BACKGROUND);
     if ((first && first->scx.dsq_vtime < last->virtual_ns) || held_until(last))
         return false;
-    scx_bpf_task_set_slice(prev, LX_TURN_NS);
+    set_slice(prev, LX_TURN_NS);
     begin_turn(cpu, last);
     return true;
 }
@@ -338,7 +338,7 @@ static __always_inline void run_background(struct managed *cpu, struct task_stru
         return;
     last = thread_of(prev);
     if (!last || last->counted == LX_NOBODY)
-        scx_bpf_task_set_slice(prev, LX_TURN_NS);
+        set_slice(prev, LX_TURN_NS);
 }
 
 /* The core says when its grant is no longer right: until then it is as it was picked. */
@@ -414,8 +414,62 @@ static __always_inline bool goes_on(const struct managed *cpu, struct task_struc
         return false;
     rest_ns = kernels_rest(cpu);
     if (rest_ns > 1)
-        scx_bpf_task_set_slice(prev, rest_ns);
+        set_slice(prev, rest_ns);
     return rest_ns > 1;
+}
+
+/* Whether a thread that waits would be counted elsewhere if it were put into a queue now. */
+static __always_inline bool is_stranger(struct task_struct *p, const struct thread *thread) {
+    const struct server *server;
+    struct thread now;
+
+    if (thread->generation == lx.generation)
+        return false;
+    now = *thread;
+    look_up(p, &now);
+    server = now.server == LX_NOBODY ? 0 : server_by(now.server);
+    return now.server != now.counted || (server && server->birth != now.birth);
+}
+
+/*
+ * Where the kernel does not put those who wait into queues anew, one that waits where it does not
+ * belong any more runs for a moment: then it is put back.
+ */
+VERB int send_out(hp_u64 queue) {
+    struct bpf_iter_scx_dsq waiting;
+    struct task_struct *p;
+
+    bpf_iter_scx_dsq_new(&waiting, queue, 0);
+    while ((p = bpf_iter_scx_dsq_next(&waiting))) {
+        struct thread *thread = thread_of(p);
+
+        if (thread && is_stranger(p, thread)) {
+            thread->is_out = 1;
+            scx_bpf_dsq_move_set_slice(&waiting, LX_TURN_NS);
+            scx_bpf_dsq_move(&waiting, p, SCX_DSQ_LOCAL_ON | (u64)scx_bpf_task_cpu(p), 0);
+        }
+    }
+    bpf_iter_scx_dsq_destroy(&waiting);
+    return 0;
+}
+
+static __always_inline void send_out_strangers(void) {
+    send_out(BACKGROUND);
+    send_out(HELD);
+    HP_FOR (id, LX_SERVERS) {
+        if (id >= ids())
+            break;
+        if (has_existed(id))
+            send_out(id);
+    }
+}
+
+/* Whether a thread that begins to run was sent out: it is to be put back at once. */
+static __always_inline bool was_sent_out(struct thread *thread) {
+    if (can_refill() || !thread->is_out)
+        return false;
+    thread->is_out = 0;
+    return true;
 }
 
 SEC("struct_ops/hyperperiod_dispatch")
@@ -425,7 +479,10 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
 
     if (cpu && cpu->look_owed) {
         cpu->look_owed = 0;
-        refill_queues();
+        if (can_refill())
+            refill_queues();
+        else
+            send_out_strangers();
     }
     if (!cpu || cpu->place == LX_NOBODY) {
         if (cpu) {
@@ -478,7 +535,7 @@ void BPF_PROG(hyperperiod_running, struct task_struct *p) {
         return;
     cpu->key = thread->place;
     cpu->running = thread->counted;
-    asks = cpu->pick_owed && !is_kernels_own(p);
+    asks = was_sent_out(thread) || (cpu->pick_owed && !is_kernels_own(p));
     if (thread->weight) {
         asks = asks || held_until(thread);
         begin_turn(cpu, thread);
@@ -564,6 +621,7 @@ s32 BPF_PROG(hyperperiod_init_task, struct task_struct *p, struct scx_init_task_
     thread->weight = 0;
     thread->share = 0;
     thread->held_ns = 0;
+    thread->is_out = 0;
     return 0;
 }
 
@@ -581,7 +639,7 @@ s32 BPF_PROG(hyperperiod_cgroup_init, struct cgroup *group, struct scx_cgroup_in
         return 0;
     made = group_by(id);
     if (made)
-        limit(made, args->bw_period_us, args->bw_quota_us);
+        limit(made, first_period_us(args), first_quota_us(args));
     return 0;
 }
 

@@ -21,7 +21,7 @@ static __always_inline bool has_existed(hp_u32 id) {
 /* Has the kernel put all threads into the queues where they belong now; also those that wait for a
  * server that is no more. */
 static __noinline hp_u32 refill_queues(void) {
-    if (!bpf_ksym_exists(scx_bpf_dsq_reenq))
+    if (!can_refill())
         return 0;
     scx_bpf_dsq_reenq(BACKGROUND, 0);
     scx_bpf_dsq_reenq(HELD, 0);

@@ -12,6 +12,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "hosts/linux/environment.bpf.h"
+#include "hosts/linux/kernels.bpf.h"
 
 #include "core/hyperperiod.h"
 #include "hosts/linux/shared.h"
@@ -129,6 +130,7 @@ struct thread {
     hp_u64 group;      /* the cgroup (id) that it was in when its server was looked up */
     hp_u64 key;        /* as struct lx_thread has it */
     hp_u64 place;      /* among the threads of its server, the lowest first */
+    hp_u32 is_out;     /* it was sent out, and has not run since then (kernels before 7.1) */
 
     /* In the background (background.bpf.h). */
     hp_u64 in;         /* the cgroup (id) in which it shares the cpus */

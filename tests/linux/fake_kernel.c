@@ -71,7 +71,7 @@ static uint32_t id_of(const struct system *system, uint32_t server) {
 const char *kernel_open(const char *object, uint32_t locks, bool *lacks) {
     (void)locks;
     *lacks = access(object, R_OK) != 0;
-    return *lacks ? "kernel: found no sched_ext, allowed: Linux 6.19 or later" : NULL;
+    return *lacks ? "kernel: found no sched_ext, allowed: Linux 6.16 or later" : NULL;
 }
 
 static const char *tell_server(const struct system *system, uint32_t number, const char *verb) {

@@ -560,7 +560,7 @@ def test_a_kernel_without_sched_ext_is_said(tmp_path: Path) -> None:
     (tmp_path / "object").unlink()
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 3
-    assert "found no sched_ext, allowed: Linux 6.19 or later" in done.stderr
+    assert "found no sched_ext, allowed: Linux 6.16 or later" in done.stderr
 
 
 # --- malformed requests ----------------------------------------------------------------------

@@ -102,10 +102,10 @@ ask server idle pcpu=0 period_ns=10000000 budget_ns=1000000
 ask start
 for cpu in 0 0 1; do
     load hog
-    load pin $it $cpu
+    /bin/load pin $it $cpu
 done
 busybox sleep 3
-load pin $it 0
+/bin/load pin $it 0
 busybox sleep 0.5
 busybox cat /proc/$it/schedstat >/left/$phase/first
 busybox sleep 1

@@ -2,6 +2,7 @@
 #include "kernel.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -118,7 +119,7 @@ static const char *load(uint32_t locks);
 const char *kernel_open(const char *object, uint32_t locks, bool *lacks) {
     *lacks = true;
     if (access(SCHED_EXT "/state", R_OK) != 0)
-        return "kernel: found no " SCHED_EXT ", allowed: Linux 6.19 or later with "
+        return "kernel: found no " SCHED_EXT ", allowed: Linux 6.16 or later with "
                "CONFIG_SCHED_CLASS_EXT";
     if (access(object, R_OK) != 0)
         return failed("--object: found no file '%s', allowed: what `make -f "
@@ -167,8 +168,51 @@ static int take_wish(void *context, void *wish, size_t bytes) {
     return -EAGAIN;
 }
 
+static struct bpf_map *map_called(const char *name) {
+    return bpf_object__find_map_by_name(kernel.object, name);
+}
+
+/* Whether a structure of the kernel's has a member of this name. */
+static bool has_member(const struct btf *types, const char *structure, const char *name) {
+    const __s32 id = btf__find_by_name_kind(types, structure, BTF_KIND_STRUCT);
+    const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(types, (__u32)id);
+
+    for (__u32 i = 0; type != NULL && i < btf_vlen(type); i++)
+        if (strcmp(btf__name_by_offset(types, btf_members(type)[i].name_off), name) == 0)
+            return true;
+    return false;
+}
+
+/* Leaves out the operations that this kernel does not know. */
+static const char *leave_out(void) {
+    static const char operations[] = "sched_ext_ops";
+    const struct btf *ours = bpf_object__btf(kernel.object);
+    const __s32 id = btf__find_by_name_kind(ours, operations, BTF_KIND_STRUCT);
+    unsigned char *table = bpf_map__initial_value(map_called("hyperperiod_ops"), NULL);
+    struct btf *types = btf__load_vmlinux_btf();
+
+    if (id < 0 || table == NULL || types == NULL) {
+        btf__free(types);
+        return failed("kernel: its types cannot be read (%s)", strerror(errno));
+    }
+    const struct btf_type *type = btf__type_by_id(ours, (__u32)id);
+    for (__u32 i = 0; i < btf_vlen(type); i++) {
+        const struct btf_member *member = &btf_members(type)[i];
+        if (!btf_is_ptr(btf__type_by_id(ours, member->type))
+            || has_member(types, operations, btf__name_by_offset(ours, member->name_off)))
+            continue;
+        struct bpf_program **program = (void *)(table + btf_member_bit_offset(type, i) / 8);
+        if (*program != NULL)
+            bpf_program__set_autoload(*program, false);
+        *program = NULL;
+    }
+    btf__free(types);
+    return NULL;
+}
+
 static const char *load(uint32_t locks) {
     struct bpf_map *domains, *rings, *state, *wishes;
+    const char *why;
 
     kernel.object = bpf_object__open_file(kernel.path, NULL);
     if (kernel.object == NULL)
@@ -181,6 +225,9 @@ static const char *load(uint32_t locks) {
     if (domains == NULL || rings == NULL || state == NULL || wishes == NULL)
         return failed("%s: found another BPF object, allowed: hosts/linux/hyperperiod.bpf.c",
                       kernel.path);
+    why = leave_out();
+    if (why != NULL)
+        return why;
     bpf_map__set_max_entries(domains, locks);
     bpf_map__set_max_entries(rings, locks);
     reason[0] = 0;
@@ -230,10 +277,6 @@ static const char *request(const char *name, void *context, size_t bytes) {
     if (result < 0)
         return failed("kernel: %s failed (%s)", name, strerror(-result));
     return NULL;
-}
-
-static struct bpf_map *map_called(const char *name) {
-    return bpf_object__find_map_by_name(kernel.object, name);
 }
 
 static uint32_t id_of(const struct server *server) {
@@ -545,7 +588,9 @@ bool kernel_spent(uint32_t number, struct spent *spent) {
     if (kernel.locks == 0)
         return false;
     for (uint32_t at = 0; at <= number; at++) {
-        each = bpf_object__next_program(kernel.object, each);
+        do
+            each = bpf_object__next_program(kernel.object, each);
+        while (each != NULL && !bpf_program__autoload(each));
         if (each == NULL)
             return false;
     }
