@@ -16,6 +16,7 @@ import numpy as np
 from tests.support.on_linux import files_left, load_program
 
 from hyperperiod.hosts import rings
+from hyperperiod.hosts.linux.build import KERNEL
 from hyperperiod.hosts.linux.script import START
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.trace.format import Kind
@@ -84,18 +85,25 @@ def run_phases(
     cpus: int = 1,
     counts: bool = False,
     arguments: str = "",
+    kernel: str = KERNEL,
 ) -> dict[str, Left]:
     """Run the phases, one after the other; every decision is played again, with the core's laws.
 
     One cpu counts instructions. Several run as they can, or count in turns if `counts` says so.
-    `arguments` are more of the kernel's.
+    `arguments` are more of the kernel's, whose name is `kernel`.
     """
     parts = [f"begin {name}\n{text}end\n" for name, text in phases.items()]
     programs = {"bin/load": load_program(folder)}
     script = "".join([START, PRELUDE, *parts])
     icount = counts or cpus == 1
     left = files_left(
-        script, folder, cpus=cpus, icount=icount, arguments=arguments, programs=programs
+        script,
+        folder,
+        cpus=cpus,
+        icount=icount,
+        arguments=arguments,
+        programs=programs,
+        kernel=kernel,
     )
     return {name: left_in(_own(name, left)) for name in phases}
 

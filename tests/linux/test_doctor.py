@@ -54,7 +54,7 @@ HEALTHY: dict[str, str | None] = {
     "proc/irq/24/effective_affinity_list": "0\n",
     "proc/irq/24/ahci/keep": "",
     "proc/irq/25/smp_affinity_list": "0-3\n",  # nobody takes it
-    "sys/kernel/btf/vmlinux": "\0scx_bpf_a\0scx_bpf_b\0",
+    "sys/kernel/btf/vmlinux": "\0bpf_res_spin_lock\0scx_bpf_dsq_move_to_local\0",
     "sys/kernel/sched_ext/state": "disabled\n",
     HUGE: "always [madvise] never\n",
     "sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc\n",
@@ -73,7 +73,10 @@ HEALTHY: dict[str, str | None] = {
 CASES: dict[str, tuple[str, str, str, dict[str, str | None]]] = {
     "none": ("sched_ext", "refused", "7.2.12 has none", {"sys/kernel/sched_ext/state": None}),
     "no types": ("functions", "refused", "/sys/kernel/btf", {"sys/kernel/btf/vmlinux": None}),
-    "old": ("functions", "refused", "no scx_bpf_b", {"sys/kernel/btf/vmlinux": "\0scx_bpf_a\0"}),
+    "old": (
+        *("functions", "refused", "no bpf_res_spin_lock"),
+        {"sys/kernel/btf/vmlinux": "\0scx_bpf_dsq_move_to_local\0"},
+    ),
     "rt": ("PREEMPT_RT", "refused", "PREEMPT_RT", {"sys/kernel/realtime": "1\n"}),
     "another": (
         "scheduler in force", "refused", "scx_lavd (enabled)",
@@ -156,13 +159,12 @@ def write(root: Path, files: Mapping[str, str | None]) -> None:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     write(tmp_path / "root", HEALTHY)
-    (tmp_path / "object").write_bytes(b"ELF\0scx_bpf_a\0scx_bpf_b\0")
     return tmp_path / "root"
 
 
 def look(root: Path, cpus: list[int] | None = None) -> dict[str, Finding]:
     """What is found on the machine, of which by default two of four cpus have servers."""
-    return examine(Machine.of(root, cpus or [2, 3]), root.parent / "object")
+    return examine(Machine.of(root, cpus or [2, 3]))
 
 
 Doctor = Callable[..., Result]
@@ -172,7 +174,6 @@ Doctor = Callable[..., Result]
 def doctor(root: Path, monkeypatch: pytest.MonkeyPatch) -> Doctor:
     """Calls the command, as root, on the machine of the folder."""
     monkeypatch.setattr(readings, "ROOT", root)
-    monkeypatch.setattr(linux_doctor, "_programs", lambda: root.parent / "object")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     return lambda *words: CliRunner().invoke(main, ["linux", "doctor", *words])
 
@@ -228,14 +229,9 @@ def test_what_is_not_understood_is_said(root: Path) -> None:
 
 
 def test_an_empty_machine_is_no_fault(tmp_path: Path) -> None:
-    findings = examine(Machine.of(tmp_path, None), None)
+    findings = examine(Machine.of(tmp_path, None))
     assert findings["sched_ext"].verdict is Verdict.REFUSED
     assert findings["functions"].verdict is Verdict.REFUSED
-
-
-def test_programs_that_are_not_built_are_named(root: Path) -> None:
-    finding = examine(Machine.of(root, [2]), None)["functions"]
-    assert (finding.verdict, finding.advice) == (Verdict.UNKNOWN, "hyperperiod linux build")
 
 
 def test_interrupts_need_a_cpu_without_servers(root: Path) -> None:

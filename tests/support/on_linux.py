@@ -21,7 +21,7 @@ from hyperperiod.analysis import Analysis
 from hyperperiod.cli.progress import bar
 from hyperperiod.hosts.build_job import BuildJob
 from hyperperiod.hosts.linux.attend import COMPLAINTS, NO_LOAD, ExtraLoad, LinuxOptions
-from hyperperiod.hosts.linux.build import Images, build
+from hyperperiod.hosts.linux.build import KERNEL, Images, build, image_of
 from hyperperiod.hosts.linux.machine import LinuxMachine, boot, tool
 from hyperperiod.hosts.linux.run import run_all
 from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT
@@ -42,11 +42,12 @@ OVERHEADS = Overheads(
 
 
 @functools.cache
-def need_linux() -> Path:
-    """The folder of kernel and initial file system, with QEMU to boot them; skips without."""
+def need_linux(kernel: str = KERNEL) -> Path:
+    """The folder of that kernel and the initial file system, with QEMU to boot them; skips
+    without."""
     try:
         tool()
-        return build(BuildJob(TOP / "build", None, bar))
+        return build(BuildJob(TOP / "build", None, bar), kernel)
     except MissingError as error:
         pytest.skip(str(error))
 
@@ -81,16 +82,17 @@ def files_left(
     icount: bool = True,
     arguments: str = "",
     programs: Mapping[str, bytes] = NO_PROGRAMS,
+    kernel: str = KERNEL,
 ) -> dict[str, bytes]:
     """What a script leaves in /left, on a machine of so many cpus.
 
-    `arguments` are more of the kernel's; `programs` are files by their path there. A complaint of
-    the script is an error. A machine that the emulator broke is booted again.
+    `arguments` are more of the kernel's, whose name is `kernel`; `programs` are files by their path
+    there. A complaint of the script is an error. A machine that the emulator broke is booted again.
     """
-    built = need_linux()
+    built = need_linux(kernel)
     said = f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\nLATE="{LATE}"\ncpus={cpus}\n'
     files = {"init": "".join([SCRIPT, said, script, END]).encode(), **programs}
-    images = Images(built / "vmlinuz", built / "initramfs.cpio")
+    images = Images(built / image_of(kernel), built / "initramfs.cpio")
     machine = LinuxMachine(images, files, cpus=cpus, icount=icount, arguments=arguments)
     console = folder / "console.log"
     for tries_left in reversed(range(TRIES)):

@@ -82,6 +82,7 @@ def compare(
     place: str | None,
     cpus: list[int] | None,
     thefts: bool,
+    kernel: str | None,
     horizon_ns: int,
     seed: int,
     report_file: str | None,
@@ -106,7 +107,7 @@ def compare(
         _refuse_with_files(ctx, report_file)
         results, names = _kept([*kept, *systems]), [Path(file).name for file in [*kept, *systems]]
     else:
-        machine = on_linux(hosts or (), place, cpus, thefts=thefts)
+        machine = on_linux(hosts or (), place, cpus, thefts=thefts, kernel=kernel)
         results, sentences = _ran(
             systems[0], policies, hosts, horizon_ns, seed, report_file, machine
         )
@@ -134,7 +135,7 @@ def _refuse_with_files(ctx: click.Context, report_file: str | None) -> None:
     """UsageError if an option for runs is given with results, which are there already."""
     given = [
         f"--{name.replace('_', '-')}"
-        for name in ("policies", "hosts", "place", "cpus", "thefts", "horizon_ns", "seed")
+        for name in ("policies", "hosts", "place", "cpus", "thefts", "kernel", "horizon_ns", "seed")
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     if report_file is not None:

@@ -60,6 +60,7 @@ class RunOrder(NamedTuple):
     place: str | None = None
     cpus: list[int] | None = None
     thefts: bool = False
+    kernel: str | None = None
     overheads: str | None = None
     margin: Fraction | None = None
     grid_ns: int | None = None
@@ -68,7 +69,9 @@ class RunOrder(NamedTuple):
 def execute(order: RunOrder) -> int:
     """Runs the system of an order, writes and prints what was asked for; the exit code."""
     guards = _guards(order.conditions)
-    linux = on_linux([order.host], order.place, order.cpus, thefts=order.thefts)
+    linux = on_linux(
+        [order.host], order.place, order.cpus, thefts=order.thefts, kernel=order.kernel
+    )
     system = read_system(order.system_file, order.policy)
     require_host_levels(system, order.system_file)
     require_different(
@@ -142,28 +145,46 @@ def _held_to(guards: Sequence[Guard], result: RunResult) -> int:
 
 
 def on_linux(
-    hosts: Sequence[str], place: str | None, cpus: list[int] | None, *, thefts: bool
+    hosts: Sequence[str],
+    place: str | None,
+    cpus: list[int] | None,
+    *,
+    thefts: bool,
+    kernel: str | None = None,
 ) -> LinuxOptions | None:
     """Returns on which Linux a system runs, and says so on standard error; None: on none."""
     if "linux" not in hosts:
-        options = {"--in": place is not None, "--cpus": cpus is not None, "--thefts": thefts}
+        options = {
+            "--in": place is not None,
+            "--cpus": cpus is not None,
+            "--thefts": thefts,
+            "--kernel": kernel is not None,
+        }
         for option, is_given in options.items():
             if is_given:
                 raise click.UsageError(f"found {option} without Linux; allowed: for runs on linux")
         return None
     from hyperperiod.hosts.linux.attend import LinuxOptions
+    from hyperperiod.hosts.linux.build import KERNEL
     from hyperperiod.hosts.linux.here import lacks, require
 
     lacking = lacks()
-    here = place == "here" or (place is None and lacking is None)
+    here = place == "here" or (place is None and kernel is None and lacking is None)
+    if here and kernel is not None:
+        raise click.UsageError("found --kernel on this machine's own; allowed: with --in vm")
     if here:
         require()
         click.echo("on the kernel of this machine, until the run ends (--in here)", err=True)
     elif cpus is not None:
         raise click.UsageError("found --cpus of a machine in QEMU; allowed: with --in here")
-    elif place is None:
+    elif place is None and kernel is None:
         click.echo(f"{lacking}: on Debian's, in QEMU (--in vm)", err=True)
-    return LinuxOptions(here=here, cpus=None if cpus is None else tuple(cpus), thefts=thefts)
+    return LinuxOptions(
+        here=here,
+        cpus=None if cpus is None else tuple(cpus),
+        kernel=kernel or KERNEL,
+        thefts=thefts,
+    )
 
 
 def run_on(

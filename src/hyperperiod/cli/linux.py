@@ -15,6 +15,7 @@ from hyperperiod.cli.options import (
     WholeNumber,
     cpus_option,
     json_option,
+    kernel_option,
     policy_option,
     read_cpus,
     read_maybe,
@@ -72,7 +73,7 @@ members_argument = click.argument(
 
 @click.group()
 def linux() -> None:
-    """The kernel needs sched_ext (Linux 6.19 or later), and hyperperiodd has to run. For `run --on
+    """The kernel needs sched_ext (Linux 6.16 or later), and hyperperiodd has to run. For `run --on
     linux`, which has a daemon of its own, only `build` is needed.
     """
 
@@ -82,6 +83,7 @@ linux.add_command(doctor)
 
 @linux.command()
 @into_option
+@kernel_option
 @click.option(
     "--services",
     "with_services",
@@ -90,18 +92,26 @@ linux.add_command(doctor)
 )
 @json_option
 @click.pass_context
-def build(ctx: click.Context, folder: Path | None, with_services: bool, as_json: bool) -> None:
+def build(
+    ctx: click.Context,
+    folder: Path | None,
+    kernel: str | None,
+    with_services: bool,
+    as_json: bool,
+) -> None:
     """Build the machine that runs on Linux boot; needs compilers and the network.
 
     A kernel of Debian's with sched_ext and the libraries beside it are fetched and unpacked, not
     installed; the scheduler's BPF programs, hyperperiodd, hyperperiodctl and the program that runs
-    a domain's tasks are compiled. What is up to date is left alone.
+    a domain's tasks are compiled. What is up to date is left alone. With --kernel another kernel is
+    added, for `run --kernel`.
     """
+    from hyperperiod.hosts.linux.build import KERNEL
     from hyperperiod.hosts.linux.build import build as build_linux
     from hyperperiod.hosts.linux.services import build_services
 
     def make(job: BuildJob) -> dict[str, Path]:
-        built = {"linux": build_linux(job)}
+        built = {"linux": build_linux(job, kernel or KERNEL)}
         if with_services:
             built["services"] = build_services(job)
         return built

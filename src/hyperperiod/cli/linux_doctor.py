@@ -68,13 +68,12 @@ def doctor(
     if wants_fix and wants_unfix:
         raise click.UsageError("found --fix and --unfix; allowed: one of them")
     machine = _machine(cpus)
-    programs = _programs()
     changed: list[Changed] = []
     if wants_fix:
-        changed = fix(machine.files, examine(machine, programs).values())
+        changed = fix(machine.files, examine(machine).values())
     elif wants_unfix:
         changed = unfix(machine.files)
-    findings = examine(machine, programs)
+    findings = examine(machine)
     wake_ups: list[WakeUps] = []
     if duration_ns is not None:
         from hyperperiod.hosts.linux.lateness import judged, measure
@@ -100,16 +99,6 @@ def _machine(cpus: list[int] | None) -> Machine:
         allowed = f"cpus of this machine: {write_list(there)}"
         raise InputError("", None, "--cpus", write_list(cpus), allowed)
     return machine
-
-
-def _programs() -> Path | None:
-    """The BPF object that would be loaded here, if there is one."""
-    from hyperperiod.hosts.linux.build import OBJECT
-    from hyperperiod.resources import build_folder
-
-    places = (Path("/usr/lib/hyperperiod"), Path("/usr/local/lib/hyperperiod"),
-              build_folder() / "linux")  # fmt: skip
-    return next((place / OBJECT for place in places if (place / OBJECT).is_file()), None)
 
 
 def _result(

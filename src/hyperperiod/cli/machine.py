@@ -175,7 +175,7 @@ PROBES = (
     Probe(
         "sched_ext",
         "servers for this machine's own threads",
-        "a kernel with CONFIG_SCHED_CLASS_EXT (6.19 or later)",
+        "a kernel with CONFIG_SCHED_CLASS_EXT (6.16 or later)",
         _sched_ext,
     ),
     Probe("kvm", "fast virtual machines", "enable virtualization in the firmware", _kvm),

@@ -210,6 +210,23 @@ cpus_option = click.option(
 )
 
 
+def read_kernel(_ctx: click.Context, _param: click.Parameter, name: str | None) -> str | None:
+    """The name of a kernel that can be booted; None where none was given."""
+    from hyperperiod.hosts.linux.build import KERNELS
+
+    if name is not None and name not in KERNELS:
+        raise click.BadParameter(f"found {name!r}; allowed: {', '.join(KERNELS)}")
+    return name
+
+
+kernel_option = click.option(
+    "--kernel",
+    callback=read_kernel,
+    metavar="NAME",
+    help="Which kernel boots in QEMU, such as 6.16 (docs/linux/running.md). Default: 7.2.",
+)
+
+
 def linux_options(command: Command) -> Command:
     """Adds the options of every command that runs a system on Linux."""
     place = click.option(
@@ -224,7 +241,7 @@ def linux_options(command: Command) -> Command:
         is_flag=True,
         help="Linux's servers are robbed of the time of [[stolen]], by threads of real time.",
     )
-    return place(cpus_option(thefts(command)))
+    return place(kernel_option(cpus_option(thefts(command))))
 
 
 def host_cost_options(command: Command) -> Command:

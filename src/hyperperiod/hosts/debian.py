@@ -10,6 +10,7 @@ kept, and serves when there is no network. DEBIAN_MIRROR names another mirror.
 from __future__ import annotations
 
 import fcntl
+import fnmatch
 import os
 import re
 import subprocess
@@ -23,6 +24,7 @@ from hyperperiod.model.errors import MissingError
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 SUITE = "trixie"
+BACKPORTS = "trixie-backports"
 TESTING = "forky"
 """The suite whose kernels are new. It changes every day, so its lists of hashes are signed for some
 days only; a mirror that keeps one day's state serves them longer. Their date is not looked at,
@@ -127,7 +129,8 @@ def packages(
 ) -> list[Path]:
     """The newest packages of these names for an architecture (amd64), as files; fetched if need be.
 
-    With `depends_on` also those on which they depend, if their whole names match.
+    A name with a `*` is that of the newest that matches it. With `depends_on` also those on which
+    they depend, if their whole names match.
 
     For linux-image-*, which is empty and depends on the kernel of the day, the latter is taken, or
     where that is empty too the linux-binary-* that it depends on.
@@ -161,9 +164,14 @@ def packages(
         def depends(name: str) -> str:
             return ask(["apt-cache", "depends", "--important", name])
 
+        def newest(pattern: str) -> str:
+            there = ask(["apt-cache", "pkgnames", pattern.partition("*")[0]]).split()
+            return max(fnmatch.filter(there, pattern), key=_by_version, default=pattern)
+
+        wanted = [newest(name) if "*" in name else name for name in names]
         wanted = [
             _current_kernel(name, depends) if name.startswith("linux-image-") else name
-            for name in names
+            for name in wanted
         ]
         if depends_on is not None:
             install = ["apt-get", "install", "-s", "-qq", "--no-install-recommends", *wanted]
@@ -174,6 +182,11 @@ def packages(
         if not all(path.exists() for path in found):
             ask(["apt-get", "download", "-qq", *wanted], files)
     return found
+
+
+def _by_version(name: str) -> list[int]:
+    """What sorts the names of packages by the versions in them."""
+    return [int(digits) for digits in re.findall(r"\d+", name)]
 
 
 def _current_kernel(name: str, depends: Callable[[str], str]) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from hyperperiod.hosts.linux import script
+from hyperperiod.hosts.linux.build import KERNEL
 from hyperperiod.hosts.linux.here import LocalRun
 from hyperperiod.hosts.linux.machine import RunningLinux
 from hyperperiod.hosts.qemu import console_log
@@ -48,6 +49,7 @@ class LinuxOptions(RunOptions):
     """How to run on Linux.
 
     `here`: on the kernel of this machine, whose `cpus` are the pcpus; None: the first ones.
+    `kernel`: the name of the one that is booted (build.KERNELS).
     `counts`: the kernel counts how often the scheduler's programs run, and for how long.
     `load`: what else runs on a machine that is booted.
     `thefts`: threads of real time take from servers what the `[[stolen]]` tables of a system say,
@@ -57,6 +59,7 @@ class LinuxOptions(RunOptions):
     patience_s: float = 4 * PATIENCE_S
     here: bool = False
     cpus: tuple[int, ...] | None = None
+    kernel: str = KERNEL
     counts: bool = False
     load: ExtraLoad = NO_LOAD
     thefts: bool = False

@@ -2,10 +2,11 @@
 """Builds what a run on Linux boots: `hyperperiod linux build`.
 
 The kernel is Debian's of its testing suite, unmodified, since that of the stable one has no
-sched_ext. With it come the libraries that the programs are linked against and a shell. All packages
-are only unpacked: nothing is installed. Of our sources come the BPF programs, hyperperiodd,
-hyperperiodctl, `tasks`, which runs a domain's tasks as threads, `supervise`, which starts and ends
-a command, and `events`, which does to a run what is done to it from outside.
+sched_ext; others are there by name (KERNELS), for the same programs. With it come the libraries
+that the programs are linked against and a shell. All packages are only unpacked: nothing is
+installed. Of our sources come the BPF programs, hyperperiodd, hyperperiodctl, `tasks`, which runs a
+domain's tasks as threads, `supervise`, which starts and ends a command, and `events`, which does to
+a run what is done to it from outside.
 
 The results are vmlinuz and initramfs.cpio in linux/ of the job's folder; they are made anew when a
 package or a source changed.
@@ -17,10 +18,12 @@ import fcntl
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from hyperperiod.hosts import debian
 from hyperperiod.hosts.build_job import (
@@ -38,7 +41,25 @@ from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.model import MissingError
 from hyperperiod.resources import SOURCES, build_folder
 
-KERNEL = "linux-image-cloud-amd64"
+
+class Kernel(NamedTuple):
+    """A kernel that can be booted: Debian's package, with `*` for the newest, and its suite."""
+
+    package: str
+    suite: str = debian.BACKPORTS
+
+
+KERNELS = {
+    **{
+        name: Kernel(f"linux-image-{name}.*-cloud-amd64")
+        for name in ("6.16", "6.17", "6.18", "6.19", "7.0", "7.1")
+    },
+    "7.2": Kernel("linux-image-cloud-amd64", debian.TESTING),
+    "7.3": Kernel("linux-image-7.3.*-cloud-amd64"),
+}
+"""By the name that chooses one. They have all drivers built in that a machine needs."""
+KERNEL = "7.2"
+"""The one that is booted unless another is named; the libraries are those of its suite."""
 SYSROOT = (
     "linux-bpf-dev", "libbpf-dev", "libbpf1", "libelf-dev", "libelf1t64", "zlib1g-dev", "zlib1g",
     "libzstd1", "libc6-dev", "libc6", "linux-libc-dev",
@@ -101,26 +122,53 @@ def need_tools() -> None:
     debian.need_apt("fetch the Linux host's kernel")
 
 
-def images() -> Images:
-    """What was built; MissingError where it is not."""
+def images(kernel: str = KERNEL) -> Images:
+    """What was built, with the kernel of that name; MissingError where it is not."""
     folder = build_folder() / "linux"
-    found = Images(folder / "vmlinuz", folder / "initramfs.cpio")
+    found = Images(folder / image_of(kernel), folder / "initramfs.cpio")
     for path in (found.kernel, found.files):
         if not path.is_file():
+            which = "" if kernel == KERNEL else f" --kernel {kernel}"
             raise MissingError(
                 f"the Linux that runs are made on is not built yet: there is no {path}",
-                "hyperperiod linux build",
+                f"hyperperiod linux build{which}",
             )
     return found
 
 
-def build(job: BuildJob) -> Path:
-    """Kernel and initial file system, unless they are up to date; the folder of the two."""
+def image_of(kernel: str) -> str:
+    """The file name of the image of a kernel."""
+    return "vmlinuz" if kernel == KERNEL else f"vmlinuz-{kernel}"
+
+
+def build(job: BuildJob, kernel: str = KERNEL) -> Path:
+    """Kernel and initial file system, unless they are up to date; the folder of the two.
+
+    With the name of another kernel also that one's image.
+    """
     need_tools()
     job.root.mkdir(parents=True, exist_ok=True)
     with (job.root / ".linux-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return _build(job)
+        out = _build(job)
+        if kernel != KERNEL:
+            _add_kernel(job, out, kernel)
+        return out
+
+
+def _add_kernel(job: BuildJob, out: Path, kernel: str) -> None:
+    """Makes the image of a kernel of another name, unless it is up to date."""
+    image, stamp = out / image_of(kernel), out / f".stamp-{kernel}"
+    if is_recent(stamp, "", [image]):
+        return
+    package, suite = KERNELS[kernel]
+    found = debian.packages(job.downloads.absolute(), "amd64", (package,), suite)
+    if not image.is_file() or not stamp.is_file() or stamp.read_text() != found[0].name:
+        stamp.unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory(dir=job.root) as folder:
+            subprocess.run(["dpkg-deb", "-x", found[0], folder], check=True)
+            shutil.copyfile(_kernel(Path(folder)), image)
+    stamp.write_text(found[0].name)
 
 
 def _build(job: BuildJob) -> Path:
@@ -129,7 +177,10 @@ def _build(job: BuildJob) -> Path:
     if is_recent(stamp, _key([]), [out / "vmlinuz", out / "initramfs.cpio"]):
         return out
     packages = debian.packages(
-        job.downloads.absolute(), "amd64", (KERNEL, *SYSROOT, SHELL), debian.TESTING
+        job.downloads.absolute(),
+        "amd64",
+        (KERNELS[KERNEL].package, *SYSROOT, SHELL),
+        debian.TESTING,
     )
     key = _key(packages)
     if stamp.is_file() and stamp.read_text() == key:

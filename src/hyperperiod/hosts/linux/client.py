@@ -104,7 +104,7 @@ def _nobody_at(path: Path, error: OSError) -> MissingError:
         )
     if not KERNEL.exists():
         return MissingError(
-            "this kernel has no sched_ext: Linux 6.19 or later with CONFIG_SCHED_CLASS_EXT has it;"
+            "this kernel has no sched_ext: Linux 6.16 or later with CONFIG_SCHED_CLASS_EXT has it;"
             " `hyperperiod run SYSTEM --on linux` boots one in QEMU"
         )
     return MissingError(

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
-import re
 import signal
 import subprocess
 import tempfile
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from hyperperiod.hosts.linux import script
-from hyperperiod.hosts.linux.build import LOADER, MULTIARCH, OBJECT
+from hyperperiod.hosts.linux.build import LOADER, MULTIARCH
 from hyperperiod.hosts.linux.client import KERNEL
 from hyperperiod.hosts.watched import Watched, tied_to_us, uninterrupted
 from hyperperiod.model import InputError, MissingError
@@ -34,7 +33,6 @@ IN_FORCE: Final = KERNEL.parent / "root" / "ops"
 TYPES: Final = Path("/sys/kernel/btf/vmlinux")
 MACHINE: Final = "x86_64"
 """What is built is for these processors."""
-FUNCTION: Final = re.compile(rb"\0(scx_bpf_\w+)(?=\0)")
 RESTORED_S: Final = 30.0
 """How long the kernel may take to go back to its own scheduler."""
 
@@ -58,22 +56,6 @@ def require() -> None:
     if os.geteuid() != 0:
         raise MissingError(
             "only root may put a scheduler in force: use sudo, or boot a machine with `--in vm`"
-        )
-
-
-def absent_functions(programs: bytes, types: bytes) -> list[str]:
-    """The functions of sched_ext that programs call and a kernel of these types does not have."""
-    names = set(FUNCTION.findall(programs))
-    return sorted(name.decode() for name in names if b"\0" + name + b"\0" not in types)
-
-
-def require_functions(built: Path) -> None:
-    """MissingError unless this kernel has all that the programs call."""
-    absent = absent_functions((built / OBJECT).read_bytes(), TYPES.read_bytes())
-    if absent:
-        raise MissingError(
-            f"the sched_ext of kernel {platform.release()} is too old: it has no"
-            f" {', '.join(absent)}; `--in vm` boots one that has"
         )
 
 

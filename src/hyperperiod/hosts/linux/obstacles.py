@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What on a Linux machine costs servers their deadlines, or keeps them from being put in force.
 
-    findings = examine(Machine.of(ROOT, [2, 3]), programs)
+    findings = examine(Machine.of(ROOT, [2, 3]))
 
 Each obstacle has one function, which looks and changes nothing; CHECKS, at the end, lists them.
 What a look finds is judged `good`, `costs` or `refused`, or `unknown` where a file says something
@@ -14,11 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Final
 
 from hyperperiod.hosts.linux.cpus import read_list, write_list
-from hyperperiod.hosts.linux.here import absent_functions
 from hyperperiod.hosts.linux.readings import CPUS, Machine, OddError, Readings, online
 from hyperperiod.model.errors import some_names
 
@@ -28,6 +26,9 @@ REAL_TIME: Final = (1, 2, 6)
 """SCHED_FIFO, SCHED_RR and SCHED_DEADLINE: classes that come before sched_ext."""
 OF_THE_KERNEL: Final = 0x00200000
 """The flag of threads of the kernel's own."""
+NEEDED: Final = ("scx_bpf_dsq_move_to_local", "bpf_res_spin_lock")
+"""Functions of the kernel without which no program is loaded. The second tells that programs with
+interrupts off may call what the verifier looks at on its own, which came with it."""
 CLOCKS: Final = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
 """Clocks that are read without leaving the cpu."""
 
@@ -59,14 +60,9 @@ class Finding:
     changes: Sequence[Change] = ()
 
 
-def examine(machine: Machine, programs: Path | None) -> dict[str, Finding]:
-    """What every check found, by name; `programs` is the BPF object, if there is one."""
-    checks: dict[str, Callable[[Machine], Finding]] = {
-        "sched_ext": _sched_ext,
-        "functions": lambda machine: _functions(machine, programs),
-        **CHECKS,
-    }
-    return {name: _judged(check, machine) for name, check in checks.items()}
+def examine(machine: Machine) -> dict[str, Finding]:
+    """What every check found, by name."""
+    return {name: _judged(check, machine) for name, check in CHECKS.items()}
 
 
 def _judged(check: Callable[[Machine], Finding], machine: Machine) -> Finding:
@@ -96,13 +92,13 @@ def _sched_ext(machine: Machine) -> Finding:
     if machine.files.text("sys/kernel/sched_ext/state") is None:
         return _refused(
             f"{kernel} has none",
-            "boot a kernel of 6.19 or later with CONFIG_SCHED_CLASS_EXT=y, such as that of Debian"
+            "boot a kernel of 6.16 or later with CONFIG_SCHED_CLASS_EXT=y, such as that of Debian"
             " testing (apt-get install linux-image-amd64)",
         )
     return _good(kernel)
 
 
-def _functions(machine: Machine, programs: Path | None) -> Finding:
+def _functions(machine: Machine) -> Finding:
     try:
         types = (machine.files.root / "sys/kernel/btf/vmlinux").read_bytes()
     except OSError:
@@ -110,14 +106,7 @@ def _functions(machine: Machine, programs: Path | None) -> Finding:
             "the kernel does not say what its types are (/sys/kernel/btf/vmlinux)",
             "boot a kernel with CONFIG_DEBUG_INFO_BTF=y",
         )
-    try:
-        absent = absent_functions(programs.read_bytes() if programs else b"", types)
-    except OSError:
-        programs = None
-    if programs is None:
-        return Finding(
-            Verdict.UNKNOWN, "the programs that call them are not built", "hyperperiod linux build"
-        )
+    absent = [name for name in NEEDED if b"\0" + name.encode() + b"\0" not in types]
     if absent:
         return _refused(f"the kernel has no {some_names(absent)}", "boot a newer kernel")
     return _good("all that the programs call")
@@ -401,6 +390,8 @@ def _clock(machine: Machine) -> Finding:
 
 
 CHECKS: Final[Mapping[str, Callable[[Machine], Finding]]] = {
+    "sched_ext": _sched_ext,
+    "functions": _functions,
     "PREEMPT_RT": _preempt_rt,
     "scheduler in force": _scheduler,
     "isolcpus": _isolcpus,

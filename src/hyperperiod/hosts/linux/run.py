@@ -110,7 +110,7 @@ def record(
     """What is recording in such runs. Errors are those of `run`."""
     for request in requests:
         refuse_request(request)
-    built = images()
+    built = images(options.kernel)
     programs = [
         commands.find(request.system, None if options.here else built.busybox)
         for request in requests
@@ -271,7 +271,6 @@ def _beginning_here(
 ) -> Callable[[int, Path], AbstractContextManager[here.LocalRun]]:
     """What begins the runs on the kernel of this machine; errors are those of `here`."""
     here.require()
-    here.require_functions(built.folder)
     here.require_free()
     pcpus = _pcpus(requests)
     cpus = range(pcpus) if options.cpus is None else options.cpus
