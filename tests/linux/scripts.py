@@ -22,6 +22,37 @@ from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.trace.format import Kind
 
 END_OF_TIME_NS = 1 << 62
+PERIOD_NS = 10_000_000
+FIRST_NS, SECOND_NS = 3_000_000, 2_000_000
+LATE_NS = 20_000
+"""At most so much later than it should a grant ends; its payer has that less in the next period."""
+
+SERVERS = """\
+ask policy name=ds pcpus=0
+ask record on
+ask server first pcpu=0 period_ns=10000000 budget_ns=3000000 priority=1 inside=turns
+ask server second pcpu=0 period_ns=10000000 budget_ns=2000000 priority=2 inside=turns
+"""
+HOGS = """\
+load hog
+ask attach first pid=$it
+load hog
+ask attach second pid=$it
+load hog
+ask start force=1
+"""
+MOVED = f"""{SERVERS}
+load hog
+one=$it
+load hog
+ask start force=1
+ask attach first pid=$one
+busybox sleep 1
+ask detach first pid=$one
+ask attach second pid=$one
+busybox sleep 1
+"""
+"""A thread that never sleeps changes its server."""
 PRELUDE = """\
 # A load in the background, whose number is in $it.
 load() {
@@ -134,3 +165,11 @@ def cpus_of(left: Left, server: int) -> set[int]:
     records = left.domains[0].records
     granted = (records["kind"] == Kind.RUN) & (records["vcpu"] == server)
     return {int(pcpu) for pcpu in records["pcpu"][granted]}
+
+
+def require_budgets(paid_ns: np.ndarray, budget_ns: int, periods: int) -> None:
+    """In all whole periods, of which there are so many at least, this much was paid."""
+    assert len(paid_ns) >= periods
+    assert paid_ns.min() >= budget_ns - LATE_NS
+    assert paid_ns.max() <= budget_ns + LATE_NS
+    assert abs(paid_ns.mean() - budget_ns) <= budget_ns / 1000

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.linux.scripts import Left, run_phases
-from tests.linux.test_scheduler import (
+from tests.linux.scripts import (
     FIRST_NS,
     HOGS,
     LATE_NS,
+    MOVED,
     PERIOD_NS,
-    PHASES,
     SECOND_NS,
     SERVERS,
+    Left,
     require_budgets,
+    run_phases,
 )
 
 from hyperperiod.hosts.linux.build import KERNELS
@@ -40,7 +41,7 @@ busybox sleep 0.5
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_kernel_holds_budgets_and_performs_requests(kernel: str, tmp_path: Path) -> None:
-    phases = {"shares": PHASES["shares"], "moved": PHASES["moved"], "requests": REQUESTS}
+    phases = {"shares": f"{SERVERS}{HOGS}busybox sleep 2\n", "moved": MOVED, "requests": REQUESTS}
     left = run_phases(phases, tmp_path, kernel=kernel)
     assert all(one.status["ends"] == 0 for one in left.values())
     for number, budget_ns in ((0, FIRST_NS), (1, SECOND_NS)):

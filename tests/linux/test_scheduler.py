@@ -9,31 +9,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.linux.scripts import Left, run_phases
+from tests.linux.scripts import (
+    FIRST_NS,
+    HOGS,
+    LATE_NS,
+    MOVED,
+    PERIOD_NS,
+    SECOND_NS,
+    SERVERS,
+    Left,
+    require_budgets,
+    run_phases,
+)
 
 from hyperperiod.trace.format import STOLEN, Kind
 
 pytestmark = pytest.mark.xdist_group("budgets on linux")
 
-PERIOD_NS = 10_000_000
-FIRST_NS, SECOND_NS = 3_000_000, 2_000_000
-LATE_NS = 20_000
-"""At most so much later than it should a grant ends; its payer has that less in the next period."""
-
-SERVERS = """\
-ask policy name=ds pcpus=0
-ask record on
-ask server first pcpu=0 period_ns=10000000 budget_ns=3000000 priority=1 inside=turns
-ask server second pcpu=0 period_ns=10000000 budget_ns=2000000 priority=2 inside=turns
-"""
-HOGS = """\
-load hog
-ask attach first pid=$it
-load hog
-ask attach second pid=$it
-load hog
-ask start force=1
-"""
 INTERRUPT_NS = 50_000
 """At most so long an interrupt works that begins on a grant and wakes a thief: 32 us, in 11,969
 periods with a storm of forks."""
@@ -82,17 +74,7 @@ busybox cp /proc/$outside/schedstat /left/$phase/outside
     "robbed": f"{SERVERS}{HOGS}load fifo 2000 7700\nbusybox sleep 3\n",
     "kernel": f"{SERVERS}{HOGS}{WORKERS}work 4\n",
     "flooded": f"{SERVERS}{HOGS}load fifo 2000 7700\n{WORKERS}work 24\n",
-    "moved": f"""{SERVERS}
-load hog
-one=$it
-load hog
-ask start force=1
-ask attach first pid=$one
-busybox sleep 1
-ask detach first pid=$one
-ask attach second pid=$one
-busybox sleep 1
-""",
+    "moved": MOVED,
     "grouped": f"""{SERVERS}
 echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
 busybox mkdir -p /sys/fs/cgroup/outer
@@ -146,14 +128,6 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
 def test_the_kernel_ends_nothing(phase: str, left: dict[str, Left]) -> None:
     assert left[phase].status["ends"] == 0
     assert left[phase].status["ended"] == ""
-
-
-def require_budgets(paid_ns: np.ndarray, budget_ns: int, periods: int) -> None:
-    """In all whole periods, of which there are so many at least, this much was paid."""
-    assert len(paid_ns) >= periods
-    assert paid_ns.min() >= budget_ns - LATE_NS
-    assert paid_ns.max() <= budget_ns + LATE_NS
-    assert abs(paid_ns.mean() - budget_ns) <= budget_ns / 1000
 
 
 @pytest.mark.parametrize("phase", ["shares", "robbed"])
