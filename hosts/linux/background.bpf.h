@@ -9,10 +9,11 @@
  * less of it had less than its share, and is first. A turn is as long as the share is great, so all
  * have had one within a round, however many they are.
  *
- * Virtual time goes on by itself on each cpu while the background runs there, half as fast as that of
- * its threads does in the mean, and catches up with whoever begins there. Who has slept, or comes from a cpu that is behind, is behind by a little
- * credit at most; who is new begins with none. So nobody who waits is overtaken for ever: not by
- * processes that come and go without end, and not by those who sleep now and then.
+ * Virtual time goes on by itself on each cpu while the background runs there, half as fast as that
+ * of its threads does in the mean, and catches up with whoever begins there. Who has slept, or
+ * comes from a cpu that is behind, is behind by a little credit at most; who is new begins with
+ * none. So nobody who waits is overtaken for ever: not by processes that come and go without end,
+ * and not by those who sleep now and then.
  *
  * A cgroup may have a limit (cpu.max): when it is used up its threads are held in a queue of their
  * own until the period of the limit is over. What they had too much counts in the next one.
@@ -22,12 +23,12 @@
 
 #include "hosts/linux/threads.bpf.h"
 
-#define ROOT_GROUP 1ull               /* the id of the cgroup of which all others are */
-#define FIRST_NICE 100                /* the kernel's number for the nice value -20 */
+#define ROOT_GROUP 1ull /* the id of the cgroup of which all others are */
+#define FIRST_NICE 100  /* the kernel's number for the nice value -20 */
 #define NICE_VALUES 40u
-#define IDLE_POLICY 5                 /* SCHED_IDLE */
+#define IDLE_POLICY 5 /* SCHED_IDLE */
 #define IDLE_WEIGHT 3u
-#define WEIGHT_OF_100 1024u           /* what a cgroup of weight 100, and a thread of nice 0, has */
+#define WEIGHT_OF_100 1024u /* what a cgroup of weight 100, and a thread of nice 0, has */
 
 #define WHOLE_SHARE (1ull << 30)
 /* With this one a round is over after the shortest turn. */
@@ -56,8 +57,8 @@ static __always_inline struct group *group_by(hp_u64 id) {
 
 /*
  * So much more wants to run in a cgroup. While anything does the cgroup's own weight counts in the
- * one around it, and so on. Cpus do this at the same time: what counts is exchanged for what should,
- * and that is looked at once more.
+ * one around it, and so on. Cpus do this at the same time: what counts is exchanged for what
+ * should, and that is looked at once more.
  */
 static __noinline int count(hp_u64 id, hp_u64 weight) {
     HP_FOR (level, DEEPEST) {
@@ -67,7 +68,7 @@ static __noinline int count(hp_u64 id, hp_u64 weight) {
             break;
         __sync_fetch_and_add(&group->sum, weight);
         weight = hp_zero;
-        HP_FEW (look, 3) {
+        HP_FEW(look, 3) {
             const hp_u64 should = group->sum ? group->weight : 0;
 
             if (should != group->counted)
@@ -236,8 +237,9 @@ static __always_inline hp_u64 held_until(struct thread *thread) {
 /* The latest virtual time of all cpus. */
 volatile hp_u64 latest_ns SEC(".bss.latest");
 
-/* What a thread had since it was charged last, if it was of the background. A turn that the kernel let
- * go on for too long costs no more than a round, or whose share is small would wait for ever. */
+/* What a thread had since it was charged last, if it was of the background. A turn that the kernel
+ * let go on for too long costs no more than a round, or whose share is small would wait for ever.
+ */
 static __always_inline void charge(const struct task_struct *p, struct thread *thread,
                                    struct managed *cpu) {
     const hp_u64 had_ns = p->se.sum_exec_runtime;
@@ -246,16 +248,15 @@ static __always_inline void charge(const struct task_struct *p, struct thread *t
     thread->charged_ns = had_ns;
     if (!thread->share || !span_ns)
         return;
-    thread->virtual_ns +=
-        hp_min(span_ns * WHOLE_SHARE / hp_max(thread->share, 1), LX_ROUND_NS);
+    thread->virtual_ns += hp_min(span_ns * WHOLE_SHARE / hp_max(thread->share, 1), LX_ROUND_NS);
     if (cpu)
         __sync_fetch_and_add(&cpu->virtual_ns, span_ns / 2);
     if (limits)
         charge_limits(thread->in, span_ns);
 }
 
-/* A thread stands where its virtual time says, but for what it slept through. That of a cpu where it
- * may not run any more says nothing where it may. */
+/* A thread stands where its virtual time says, but for what it slept through. That of a cpu where
+ * it may not run any more says nothing where it may. */
 static __always_inline void take_place(const struct task_struct *p, struct thread *thread,
                                        struct managed *cpu, bool is_new) {
     if (!cpu)

@@ -8,8 +8,8 @@
  * (requests.bpf.h) which servers there are.
  *
  * Threads of a server wait in a queue of its own; all others are background (background.bpf.h),
- * which has the time that no server was granted. A grant ends by a timer of its cpu, whose callback does nothing but
- * ask for a decision: every pick is made in dispatch.
+ * which has the time that no server was granted. A grant ends by a timer of its cpu, whose callback
+ * does nothing but ask for a decision: every pick is made in dispatch.
  *
  * The kernel's switches are watched. While a thread of a higher class, or one that the kernel has
  * bound to its cpu, runs where a server was granted the cpu, the core is told that the pcpu is
@@ -356,9 +356,8 @@ static __always_inline void count_free(struct managed *cpu) {
 /* The background's turn is over: for what it had of it, it rests. */
 static __always_inline void end_turn(struct managed *cpu) {
     if (cpu->is_lent)
-        cpu->rest_ns = LX_RESTS
-                       * hp_max(core_time() - cpu->free_ns,
-                                hp_min(LX_SHORT_TURN_NS, cpu->turn_ns));
+        cpu->rest_ns =
+            LX_RESTS * hp_max(core_time() - cpu->free_ns, hp_min(LX_SHORT_TURN_NS, cpu->turn_ns));
 }
 
 /* Nobody has what is stolen. */
@@ -625,7 +624,8 @@ s32 BPF_PROG(hyperperiod_init_task, struct task_struct *p, struct scx_init_task_
     return 0;
 }
 
-/* --- cgroups, as far as the background shares cpus by them ------------------------------------- */
+/* --- cgroups, as far as the background shares cpus by them -------------------------------------
+ */
 
 SEC("struct_ops.s/hyperperiod_cgroup_init")
 s32 BPF_PROG(hyperperiod_cgroup_init, struct cgroup *group, struct scx_cgroup_init_args *args) {
@@ -634,7 +634,7 @@ s32 BPF_PROG(hyperperiod_cgroup_init, struct cgroup *group, struct scx_cgroup_in
     hp_u64 id = group->kn->id;
 
     new.around = around ? BPF_CORE_READ(around, kn, id) : 0;
-    new.weight = args->weight * WEIGHT_OF_100 / 100;
+    new.weight = args->weight *WEIGHT_OF_100 / 100;
     if (bpf_map_update_elem(&groups, &id, &new, BPF_ANY))
         return 0;
     made = group_by(id);
@@ -687,8 +687,8 @@ void BPF_PROG(hyperperiod_cgroup_move, struct task_struct *p, struct cgroup *fro
 }
 
 /*
- * What is written to cpu.max is the limit of those in that cgroup that have no server. If it has one
- * that is a wish for the server as well; "max" leaves it as it is.
+ * What is written to cpu.max is the limit of those in that cgroup that have no server. If it has
+ * one that is a wish for the server as well; "max" leaves it as it is.
  */
 SEC("struct_ops/hyperperiod_cgroup_set_bandwidth")
 void BPF_PROG(hyperperiod_cgroup_set_bandwidth, struct cgroup *group, u64 period_us, u64 quota_us,

@@ -49,12 +49,12 @@
 #define LX_CPUS 64u /* cpus with a higher number are not managed */
 #define LX_SERVERS_PER_LOCK 64u
 #define LX_SERVERS (LX_CPUS * LX_SERVERS_PER_LOCK)
-#define LX_GROUPS 4096u       /* cgroups that have a server */
+#define LX_GROUPS 4096u          /* cgroups that have a server */
 #define LX_SHARING_GROUPS 65536u /* cgroups that share what servers leave */
-#define LX_THREADS 65536u     /* threads that have one */
-#define LX_RECORDS 131072u    /* of a ring */
-#define LX_NOBODY 0xffffffffu /* no server, no cpu */
-#define LX_WISHES_BYTES 4096u /* of a ring: a page */
+#define LX_THREADS 65536u        /* threads that have one */
+#define LX_RECORDS 131072u       /* of a ring */
+#define LX_NOBODY 0xffffffffu    /* no server, no cpu */
+#define LX_WISHES_BYTES 4096u    /* of a ring: a page */
 
 #define LX_ID(lock, number) ((lock) * LX_SERVERS_PER_LOCK + (number))
 #define LX_LOCK_OF(id) ((id) / LX_SERVERS_PER_LOCK)

@@ -50,23 +50,23 @@ struct {
 /* What belongs to a cpu, by its number. Only code on that cpu writes it, but for what says so. */
 struct managed {
     struct bpf_timer timer;
-    hp_u64 armed_ns;  /* when the timer fires, or HP_NEVER */
-    hp_u64 fired_ns;  /* when it did, if the pick that it asked for has not been made; or 0 */
-    hp_u64 lead_ns;   /* so long before the end of a budget it fires */
-    hp_u64 picked_ns; /* when the grant was made */
-    hp_u64 until_ns;  /* when it ends */
-    hp_u64 alarm_ns;  /* when somebody's budget comes back next, as of that pick */
-    hp_u64 free_ns;   /* since when a server has time that nobody was promised, if it has */
-    hp_u64 rest_ns;   /* so much of that until the background has a turn in it */
-    hp_u64 alien_ns;  /* since when it runs what nobody granted, one after the other; or 0 */
-    hp_u64 key;       /* the place in its queue of the thread that runs */
+    hp_u64 armed_ns;   /* when the timer fires, or HP_NEVER */
+    hp_u64 fired_ns;   /* when it did, if the pick that it asked for has not been made; or 0 */
+    hp_u64 lead_ns;    /* so long before the end of a budget it fires */
+    hp_u64 picked_ns;  /* when the grant was made */
+    hp_u64 until_ns;   /* when it ends */
+    hp_u64 alarm_ns;   /* when somebody's budget comes back next, as of that pick */
+    hp_u64 free_ns;    /* since when a server has time that nobody was promised, if it has */
+    hp_u64 rest_ns;    /* so much of that until the background has a turn in it */
+    hp_u64 alien_ns;   /* since when it runs what nobody granted, one after the other; or 0 */
+    hp_u64 key;        /* the place in its queue of the thread that runs */
     hp_u64 virtual_ns; /* of the background's time, as it is here; written by anybody */
     hp_u64 turn_ns;    /* so long the background's turn is at most */
-    hp_u32 pick_owed; /* dispatch has been asked for; written by anybody */
-    hp_u32 look_owed; /* so has a look at all queues; written by anybody */
-    hp_u32 place;     /* or LX_NOBODY if it is not managed; under the lock, if it changes */
-    hp_u32 granted;   /* the server (id) that it was granted to, or LX_NOBODY */
-    hp_u32 running;   /* the server (id) whose thread runs, or LX_NOBODY */
+    hp_u32 pick_owed;  /* dispatch has been asked for; written by anybody */
+    hp_u32 look_owed;  /* so has a look at all queues; written by anybody */
+    hp_u32 place;      /* or LX_NOBODY if it is not managed; under the lock, if it changes */
+    hp_u32 granted;    /* the server (id) that it was granted to, or LX_NOBODY */
+    hp_u32 running;    /* the server (id) whose thread runs, or LX_NOBODY */
     hp_u32 context; /* the server (id) whose context is here since the last switch, or LX_NOBODY */
     hp_u32 is_stolen;
     hp_u32 is_free; /* nobody was promised the time that was granted, and no server pays for it */
@@ -152,14 +152,14 @@ struct {
 
 /* A cgroup, by its id, as the background shares cpus. */
 struct group {
-    hp_u64 around;    /* the cgroup (id) around it, or 0 */
-    hp_u64 weight;    /* its own, as that of a thread */
-    hp_u64 counted;   /* of that, what is in the sum of the one around it */
-    hp_u64 sum;       /* weights of the threads and cgroups in it that want to run */
-    hp_u64 quota_ns;  /* its limit in each period, or 0: it has none */
+    hp_u64 around;   /* the cgroup (id) around it, or 0 */
+    hp_u64 weight;   /* its own, as that of a thread */
+    hp_u64 counted;  /* of that, what is in the sum of the one around it */
+    hp_u64 sum;      /* weights of the threads and cgroups in it that want to run */
+    hp_u64 quota_ns; /* its limit in each period, or 0: it has none */
     hp_u64 period_ns;
-    hp_u64 had_ns;    /* of the limit, in this period; also above it */
-    hp_u64 due_ns;    /* when this period is over */
+    hp_u64 had_ns; /* of the limit, in this period; also above it */
+    hp_u64 due_ns; /* when this period is over */
 };
 
 struct {

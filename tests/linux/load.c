@@ -128,8 +128,7 @@ static int wakes(int count, long sleep_us) {
         until.tv_nsec %= 1000000000;
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
         clock_gettime(CLOCK_MONOTONIC, &now);
-        printf("%lld\n",
-               (now.tv_sec - until.tv_sec) * 1000000000ll + now.tv_nsec - until.tv_nsec);
+        printf("%lld\n", (now.tv_sec - until.tv_sec) * 1000000000ll + now.tv_nsec - until.tv_nsec);
         pass_time(250);
     }
     return 0;

@@ -54,7 +54,8 @@ def shares(left: Left, scheduler: str) -> np.ndarray:
         np.array([int(line.split()[0]) for line in left.files[f"{scheduler}-{when}"].splitlines()])
         for when in ("first", "last")
     )
-    return (last - first) / (last - first).sum()
+    had = last - first
+    return np.array(had / had.sum())
 
 
 PHASES = {
@@ -134,8 +135,10 @@ def test_shares_are_the_kernels(left: dict[str, Left], phase: str) -> None:
 
 
 def test_limits_hold_for_all_inside(left: dict[str, Left]) -> None:
-    """Of a group with three tenths of the cpu, in which one has a limit of its own and another has
-    many threads. The kernel's own scheduler is less exact."""
+    """A group has three tenths of the cpu; one inside has a limit of its own, another many threads.
+
+    The kernel's own scheduler is less exact.
+    """
     for scheduler, tolerance in (("ours", 0.01), ("kernel", 0.05)):
         one, *others, outside = shares(left["limits"], scheduler)
         print(scheduler, one, others, outside)

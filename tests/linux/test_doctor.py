@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.linux.whole import session
 
-from hyperperiod.cli import linux_doctor, main
+from hyperperiod.cli import main
 from hyperperiod.hosts.linux import lateness, readings, remedies
 from hyperperiod.hosts.linux.cpus import read_list, write_list
 from hyperperiod.hosts.linux.obstacles import Change, Finding, Verdict, examine

@@ -56,6 +56,7 @@ KERNELS = {
     },
     "7.2": Kernel("linux-image-cloud-amd64", debian.TESTING),
     "7.3": Kernel("linux-image-7.3.*-cloud-amd64"),
+    "rt": Kernel("linux-image-rt-amd64", debian.TESTING),
 }
 """By the name that chooses one. They have all drivers built in that a machine needs."""
 KERNEL = "7.2"
