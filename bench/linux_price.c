@@ -340,6 +340,8 @@ static int verifier(const char *path) {
         struct bpf_prog_info info = {0};
         uint32_t bytes = sizeof info;
 
+        if (!bpf_program__autoload(each))
+            continue;
         if (bpf_obj_get_info_by_fd(bpf_program__fd(each), &info, &bytes) != 0)
             give_up(bpf_program__name(each));
         printf("%s %u %u\n", bpf_program__name(each), info.verified_insns, info.jited_prog_len);

@@ -29,18 +29,39 @@ char _license[] SEC("license") = "GPL";
 
 /* --- the end of a grant --------------------------------------------------------------------- */
 
-/* The way from the timer to the pick is so long at most; "lately" means so many picks. */
+/* The way from the timer to the pick is so long at most, by a thread twice that; "lately" means so
+ * many picks. */
 #define LEAD_LIMIT_NS 10000ull
 #define LATELY 32u
+
+static __always_inline hp_u64 lead_limit_ns(void) {
+    return lx_by_threads ? 2 * LEAD_LIMIT_NS : LEAD_LIMIT_NS;
+}
 
 /* When the timer has to fire, in time for a pick where the grant ends. */
 static __always_inline hp_u64 alert_ns(const struct managed *cpu) {
     return cpu->until_ns - hp_min(cpu->until_ns, lead_of(cpu));
 }
 
+/* The thread that ends the grants of this cpu is to look again. That may be in vain: then it has
+ * not looked since it was asked last. */
+static __always_inline void ring_bell(void) {
+    const hp_u32 number = bpf_get_smp_processor_id();
+    void *bell = bpf_map_lookup_elem(&bells, &number);
+    hp_u64 nothing = 0;
+
+    if (bell)
+        bpf_ringbuf_output(bell, &nothing, sizeof(nothing), 0);
+}
+
 /* Has the timer fire then. Returns an error, or 0. */
 static __always_inline long start_timer(struct managed *cpu) {
     cpu->armed_ns = alert_ns(cpu);
+    if (lx_by_threads) {
+        cpu->rung_ns = core_time();
+        ring_bell();
+        return 0;
+    }
     return bpf_timer_start(&cpu->timer, cpu->armed_ns + lx.base_ns,
                            BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
 }
@@ -69,11 +90,14 @@ static __always_inline void arm(struct managed *cpu) {
         FAIL("a timer could not be started");
 }
 
-/* At the pick that the timer asked for: what the way to it took. */
+/* At the pick that the timer asked for: what the way to it took. By a thread it differs more, and
+ * what it took at most is learnt: what is left is waited for. */
 static __always_inline void learn_lead(struct managed *cpu) {
-    const hp_u64 took_ns = hp_min(core_time() - cpu->fired_ns, LEAD_LIMIT_NS);
+    const hp_u64 took_ns = hp_min(core_time() - cpu->fired_ns, lead_limit_ns());
 
-    if (took_ns < cpu->lead_ns || cpu->lead_ns == 0)
+    if (lx_by_threads)
+        cpu->lead_ns = hp_max(took_ns, cpu->lead_ns - cpu->lead_ns / LATELY);
+    else if (took_ns < cpu->lead_ns || cpu->lead_ns == 0)
         cpu->lead_ns = took_ns;
     else
         cpu->lead_ns += (took_ns - cpu->lead_ns) / LATELY;
@@ -83,8 +107,10 @@ static __always_inline void learn_lead(struct managed *cpu) {
 #define LOOKS 1024u
 
 static __always_inline void wait_for_end(const struct managed *cpu) {
+    const hp_u64 limit_ns = lead_limit_ns();
+
     HP_FOR (look, LOOKS) {
-        if (core_time() + LEAD_LIMIT_NS < cpu->until_ns || core_time() >= cpu->until_ns)
+        if (core_time() + limit_ns < cpu->until_ns || core_time() >= cpu->until_ns)
             break;
     }
 }
@@ -471,10 +497,29 @@ static __always_inline bool was_sent_out(struct thread *thread) {
     return true;
 }
 
+/* Makes the next grant, if this one is over. Whoever of the background ends its turn early ends it
+ * for all. */
+static __always_inline void decide(struct managed *cpu, hp_u32 number) {
+    hp_u64 others;
+
+    count_free(cpu);
+    if (!has_to_pick(cpu) && !cpu->is_lent)
+        return;
+    cpu->pick_owed = 0;
+    if (cpu->fired_ns) {
+        learn_lead(cpu);
+        wait_for_end(cpu);
+        cpu->fired_ns = 0;
+    }
+    end_turn(cpu);
+    others = pick_in_time(cpu, number);
+    if (others)
+        ask_all(lock_at(cpu->place), others);
+}
+
 SEC("struct_ops/hyperperiod_dispatch")
 void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     struct managed *cpu = any_cpu((hp_u32)number);
-    hp_u64 others;
 
     if (cpu && cpu->look_owed) {
         cpu->look_owed = 0;
@@ -496,20 +541,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     }
     if (goes_on(cpu, prev))
         return;
-    count_free(cpu);
-    /* Whoever of the background ends its turn early ends it for all. */
-    if (has_to_pick(cpu) || cpu->is_lent) {
-        cpu->pick_owed = 0;
-        if (cpu->fired_ns) {
-            learn_lead(cpu);
-            wait_for_end(cpu);
-            cpu->fired_ns = 0;
-        }
-        end_turn(cpu);
-        others = pick_in_time(cpu, (hp_u32)number);
-        if (others)
-            ask_all(lock_at(cpu->place), others);
-    }
+    decide(cpu, (hp_u32)number);
     let_go_held(cpu);
     if (cpu->granted == LX_NOBODY)
         run_background(cpu, prev);
@@ -551,8 +583,19 @@ static __always_inline bool is_of_higher_class(const struct task_struct *p) {
     return p->prio < FIRST_ORDINARY_PRIO;
 }
 
-/* Whether the cpu is the kernel's while this thread runs: it is of a higher class, or its own. */
-static __always_inline bool is_alien(const struct task_struct *p) {
+/* Whether this thread ends the grants of this cpu, or is the kernel's that wakes that one up now.
+ */
+static __always_inline bool is_ender(const struct managed *cpu, const struct task_struct *p) {
+    if (is_kernels_own(p))
+        return cpu->rung_ns && core_time() - cpu->rung_ns < LOOK_AGAIN_NS;
+    return (hp_u32)p->pid == cpu->ender;
+}
+
+/* Whether the cpu is the kernel's while this thread runs: it is of a higher class, or its own. What
+ * ends a grant is part of that. */
+static __always_inline bool is_alien(const struct managed *cpu, const struct task_struct *p) {
+    if (lx_by_threads && is_ender(cpu, p))
+        return false;
     return !is_idle_thread(p) && (is_of_higher_class(p) || is_kernels_own(p));
 }
 
@@ -562,16 +605,18 @@ static __always_inline bool is_alien(const struct task_struct *p) {
  */
 static __always_inline void watch_thefts(struct managed *cpu, hp_u32 number,
                                          const struct task_struct *next) {
-    if (cpu->place == LX_NOBODY || !is_alien(next))
+    const bool alien = is_alien(cpu, next);
+
+    if (cpu->place == LX_NOBODY || !alien)
         cpu->alien_ns = 0;
     else if (!cpu->alien_ns)
         cpu->alien_ns = core_time();
     if (cpu->place == LX_NOBODY)
         return;
-    if (is_alien(next) && !cpu->is_stolen && core_time() > 0) {
+    if (alien && !cpu->is_stolen && core_time() > 0) {
         ask_all(lock_at(cpu->place), steal(number));
         end_free(cpu);
-    } else if (!is_alien(next) && cpu->is_stolen) {
+    } else if (!alien && cpu->is_stolen) {
         ask_all(lock_at(cpu->place), give_back(number));
     }
 }
@@ -604,6 +649,46 @@ SEC("struct_ops/hyperperiod_update_idle")
 void BPF_PROG(hyperperiod_update_idle, s32 number, bool idle) {
     if (idle && scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL) > 0)
         scx_bpf_kick_cpu(number, 0);
+}
+
+/*
+ * By a thread of user space grants end where no program may have a timer: it runs this one when it
+ * was told to, and when its bell rang. It makes the next grant itself, so that it knows until when
+ * it may sleep; whoever goes on when it sleeps asks dispatch, which looks again. Interrupts are
+ * off, as in dispatch. On another cpu, as while its own is offline, it waits for the bell.
+ */
+static __always_inline hp_u64 end_grant(hp_u32 number) {
+    struct managed *cpu = cpu_by(number);
+    hp_u64 armed_ns;
+
+    if (!cpu || !lx.attached || number != bpf_get_smp_processor_id())
+        return HP_NEVER;
+    cpu->ender = (hp_u32)bpf_get_current_pid_tgid();
+    cpu->rung_ns = 0;
+    armed_ns = cpu->armed_ns;
+    if (core_time() + lead_of(cpu) >= cpu->until_ns || cpu->pick_owed) {
+        cpu->fired_ns = cpu->pick_owed ? 0 : armed_ns;
+        cpu->pick_owed = 1;
+        decide(cpu, number);
+        cpu->free_ns = core_time();
+        cpu->pick_owed = 1;
+    }
+    cpu->armed_ns = cpu->until_ns < HP_NEVER - lx.base_ns ? alert_ns(cpu) : HP_NEVER;
+    return cpu->armed_ns;
+}
+
+/* Not loaded unless it is asked for. */
+SEC("?syscall")
+int hyperperiod_end(struct lx_end *to) {
+    const hp_u32 number = to->cpu;
+    unsigned long flags;
+    hp_u64 next_ns;
+
+    bpf_local_irq_save(&flags);
+    next_ns = end_grant(number);
+    bpf_local_irq_restore(&flags);
+    to->next_ns = next_ns == HP_NEVER ? 0 : next_ns + lx.base_ns;
+    return 0;
 }
 
 /* --- threads, cpus and the scheduler itself come and go --------------------------------------- */
@@ -781,9 +866,13 @@ void BPF_PROG(hyperperiod_cpu_offline, s32 number) {
 SEC("struct_ops/hyperperiod_cpu_online")
 void BPF_PROG(hyperperiod_cpu_online, s32 number) {
     const hp_u32 place = lx.place_of[HP_INDEX((hp_u32)number, LX_CPUS)];
+    struct managed *cpu = any_cpu((hp_u32)number);
 
     if ((hp_u32)number >= LX_CPUS || place == LX_NOBODY)
         return;
+    /* The thread that ends its grants was elsewhere, and waits for the bell. */
+    if (lx_by_threads && cpu)
+        cpu->armed_ns = HP_NEVER;
     if (lx.global) {
         ask_all(0, add_cpu((hp_u32)number));
         park();
@@ -814,8 +903,11 @@ static __noinline int make_cpu(hp_u32 number) {
     cpu->turn_ns = 0;
     cpu->virtual_ns = 0;
     cpu->look_owed = 0;
+    cpu->rung_ns = 0;
     cpu->pick_owed = 1;
     cpu->place = lx.place_of[HP_INDEX(number, LX_CPUS)];
+    if (lx_by_threads)
+        return 0;
     error = bpf_timer_init(&cpu->timer, &cpus, CLOCK_MONOTONIC);
     if (error && error != BUSY)
         return 1;

@@ -32,6 +32,11 @@
  * What somebody writes to cpu.max of a cgroup in that map is a wish for its server: a struct
  * lx_wish in the ring `wishes`, which user space grants or not.
  *
+ * Where no program may have a timer user space sets the word `.rodata.by_threads` before the object
+ * is loaded, and has a thread on each managed cpu run the program `hyperperiod_end` with a struct
+ * lx_end: at once, at the instant that this says, and when there is something in the ring that it
+ * has put into the map `bells` for that cpu.
+ *
  * The scheduler is attached by linking the map `hyperperiod_ops`, and the program
  * `hyperperiod_switch`, which watches the kernel's switches: both, or stolen time is paid for by
  * those that it was stolen from. Whoever dies while it is attached takes the links along, and the
@@ -55,6 +60,7 @@
 #define LX_RECORDS 131072u       /* of a ring */
 #define LX_NOBODY 0xffffffffu    /* no server, no cpu */
 #define LX_WISHES_BYTES 4096u    /* of a ring: a page */
+#define LX_BELL_BYTES 4096u      /* the same */
 
 #define LX_ID(lock, number) ((lock) * LX_SERVERS_PER_LOCK + (number))
 #define LX_LOCK_OF(id) ((id) / LX_SERVERS_PER_LOCK)
@@ -182,6 +188,13 @@ struct lx_spare {
     unsigned int unused;
     unsigned long long period_ns;
     unsigned long long budget_ns;
+};
+
+/* The thread that ends the grants of this cpu looks when it has to do so next. */
+struct lx_end {
+    unsigned int cpu;
+    unsigned int unused;
+    unsigned long long next_ns; /* CLOCK_MONOTONIC, or 0: when its bell rings */
 };
 
 /* A budget that somebody has written to cpu.max of a server's cgroup. */

@@ -20,6 +20,9 @@
 /* Zero, which the verifier must not know (environment.bpf.h). */
 volatile hp_u64 hp_zero SEC(".bss.zero");
 
+/* Set before the object is loaded: what the verifier must not see is not looked at then. */
+const volatile hp_u32 lx_by_threads SEC(".rodata.by_threads");
+
 /* What user space sets before the scheduler is attached, and reads afterwards. */
 struct lx_state lx SEC(".data.state");
 
@@ -59,6 +62,7 @@ struct managed {
     hp_u64 free_ns;    /* since when a server has time that nobody was promised, if it has */
     hp_u64 rest_ns;    /* so much of that until the background has a turn in it */
     hp_u64 alien_ns;   /* since when it runs what nobody granted, one after the other; or 0 */
+    hp_u64 rung_ns;    /* when its bell rang, if the thread that it wakes has not looked; or 0 */
     hp_u64 key;        /* the place in its queue of the thread that runs */
     hp_u64 virtual_ns; /* of the background's time, as it is here; written by anybody */
     hp_u64 turn_ns;    /* so long the background's turn is at most */
@@ -68,6 +72,7 @@ struct managed {
     hp_u32 granted;    /* the server (id) that it was granted to, or LX_NOBODY */
     hp_u32 running;    /* the server (id) whose thread runs, or LX_NOBODY */
     hp_u32 context; /* the server (id) whose context is here since the last switch, or LX_NOBODY */
+    hp_u32 ender;   /* the thread of user space that ends its grants, if one does */
     hp_u32 is_stolen;
     hp_u32 is_free; /* nobody was promised the time that was granted, and no server pays for it */
     hp_u32 is_lent; /* and the background has a turn in it */
@@ -79,6 +84,19 @@ struct {
     __type(key, hp_u32);
     __type(value, struct managed);
 } cpus SEC(".maps");
+
+/* Wakes the thread that ends the grants of a cpu, if one does: it looks again. */
+struct bell {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, LX_BELL_BYTES);
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    __uint(max_entries, LX_CPUS);
+    __type(key, hp_u32);
+    __array(values, struct bell);
+} bells SEC(".maps");
 
 #define WHOLE_CPU (1u << 20)
 

@@ -9,7 +9,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Werror -Wswitch -D_GNU_SOURCE $(SANITIZE)
 INCLUDES := -I. -I$(DAEMON)
 HEADERS := $(wildcard $(DAEMON)/*.h hosts/linux/*.h record/*.h core/*.h core/*/*.h words/*.h)
-REAL := $(patsubst $(DAEMON)/%.c,$(OUT)/%.o,$(filter-out %/kernel.c,$(wildcard $(DAEMON)/*.c)))
+REAL := $(patsubst $(DAEMON)/%.c,$(OUT)/%.o,$(filter-out %/kernel.c %/enders.c,$(wildcard $(DAEMON)/*.c)))
 
 .DEFAULT_GOAL := all
 .PHONY: all

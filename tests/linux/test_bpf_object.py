@@ -56,5 +56,5 @@ def test_this_kernels_verifier_takes_what_needs_no_sched_ext(tmp_path: Path) -> 
         pytest.skip("this machine does not let us load BPF programs")
     assert done.returncode == 0, done.stderr
     looked_at = dict(line.split() for line in done.stdout.splitlines())
-    assert looked_at.keys() == {*REQUESTS, "hyperperiod_switch"}
+    assert looked_at.keys() == {*REQUESTS, "hyperperiod_switch", "hyperperiod_end"}
     assert max(map(int, looked_at.values())) <= MOST_INSTRUCTIONS

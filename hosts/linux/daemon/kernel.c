@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "enders.h"
 #include "log.h"
 
 #define SCHED_EXT "/sys/kernel/sched_ext"
@@ -144,9 +145,8 @@ static size_t whole_pages(size_t bytes) {
     return (bytes + page - 1) / page * page;
 }
 
-/* The section of the state is a map whose name begins as that of the object does. */
-static struct bpf_map *state_map(void) {
-    static const char ending[] = ".data.state";
+/* A section is a map whose name begins as that of the object does. */
+static struct bpf_map *section(const char *ending) {
     struct bpf_map *each;
 
     bpf_object__for_each_map(each, kernel.object) {
@@ -211,7 +211,8 @@ static const char *leave_out(void) {
 }
 
 static const char *load(uint32_t locks) {
-    struct bpf_map *domains, *rings, *state, *wishes;
+    struct bpf_map *domains, *rings, *state, *wishes, *by_threads;
+    const uint32_t needed = enders_are_needed();
     const char *why;
 
     kernel.object = bpf_object__open_file(kernel.path, NULL);
@@ -220,14 +221,17 @@ static const char *load(uint32_t locks) {
                       strerror(errno));
     domains = bpf_object__find_map_by_name(kernel.object, "lock_domains");
     rings = bpf_object__find_map_by_name(kernel.object, "rings");
-    state = state_map();
+    state = section(".data.state");
+    by_threads = section(".rodata.by_threads");
     wishes = bpf_object__find_map_by_name(kernel.object, "wishes");
-    if (domains == NULL || rings == NULL || state == NULL || wishes == NULL)
+    if (domains == NULL || rings == NULL || state == NULL || wishes == NULL || by_threads == NULL
+        || bpf_map__set_initial_value(by_threads, &needed, sizeof(needed)) != 0)
         return failed("%s: found another BPF object, allowed: hosts/linux/hyperperiod.bpf.c",
                       kernel.path);
     why = leave_out();
     if (why != NULL)
         return why;
+    bpf_program__set_autoload(bpf_object__find_program_by_name(kernel.object, ENDER), needed);
     bpf_map__set_max_entries(domains, locks);
     bpf_map__set_max_entries(rings, locks);
     reason[0] = 0;
@@ -510,6 +514,8 @@ const char *kernel_start(const struct system *system, uint64_t epoch_ns) {
     forget_members("server_of_thread", sizeof(uint32_t));
     fill_state(system, epoch_ns);
     why = tell_all(system);
+    if (why == NULL && enders_are_needed())
+        why = enders_start(kernel.object, system);
     if (why == NULL)
         why = put_in_force();
     if (why != NULL)
@@ -520,6 +526,7 @@ const char *kernel_start(const struct system *system, uint64_t epoch_ns) {
 void kernel_stop(void) {
     bpf_link__destroy(kernel.scheduler);
     bpf_link__destroy(kernel.switches);
+    enders_stop();
     kernel.scheduler = NULL;
     kernel.switches = NULL;
 }
