@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.support.on_linux import files_left, load_program
+from tests.support.on_linux import TOP, files_left, load_program
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.linux.build import KERNEL
@@ -173,3 +173,14 @@ def require_budgets(paid_ns: np.ndarray, budget_ns: int, periods: int) -> None:
     assert paid_ns.min() >= budget_ns - LATE_NS
     assert paid_ns.max() <= budget_ns + LATE_NS
     assert abs(paid_ns.mean() - budget_ns) <= budget_ns / 1000
+
+
+CAPABILITIES = {"CHOWN": 0, "DAC_OVERRIDE": 1, "SYSLOG": 34, "PERFMON": 38, "BPF": 39,
+                "SYS_ADMIN": 21, "SYS_PTRACE": 19, "SYS_RESOURCE": 24}  # fmt: skip
+
+
+def capabilities() -> int:
+    """The capabilities that the systemd unit leaves the daemon, as a mask."""
+    unit = (TOP / "hosts/linux/daemon/hyperperiodd.service").read_text()
+    (words,) = (line for line in unit.splitlines() if line.startswith("CapabilityBoundingSet="))
+    return sum(1 << CAPABILITIES[word.removeprefix("CAP_")] for word in words.split("=")[1].split())

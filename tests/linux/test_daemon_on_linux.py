@@ -12,6 +12,7 @@ import subprocess
 from typing import Any
 
 import pytest
+from tests.linux.scripts import capabilities
 from tests.support.on_linux import TOP, bpf_object, files_left, load_program
 
 from hyperperiod.hosts.linux.script import START
@@ -23,17 +24,6 @@ PERIOD_NS = 10_000_000
 ROUNDS = 3_000
 """How long a job is: a round is 400 instructions, and an instruction takes one nanosecond."""
 JOB_NS = 400 * ROUNDS
-
-CAPABILITIES = {"CHOWN": 0, "DAC_OVERRIDE": 1, "SYSLOG": 34, "PERFMON": 38, "BPF": 39,
-                "SYS_ADMIN": 21, "SYS_PTRACE": 19, "SYS_RESOURCE": 24}  # fmt: skip
-
-
-def capabilities() -> int:
-    """The capabilities that the systemd unit leaves the daemon, as a mask."""
-    unit = (TOP / "hosts/linux/daemon/hyperperiodd.service").read_text()
-    (words,) = (line for line in unit.splitlines() if line.startswith("CapabilityBoundingSet="))
-    return sum(1 << CAPABILITIES[word.removeprefix("CAP_")] for word in words.split("=")[1].split())
-
 
 BODY = f"""\
 hog() {{
