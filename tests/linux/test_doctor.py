@@ -77,7 +77,6 @@ CASES: dict[str, tuple[str, str, str, dict[str, str | None]]] = {
         *("functions", "refused", "no bpf_res_spin_lock"),
         {"sys/kernel/btf/vmlinux": "\0scx_bpf_dsq_move_to_local\0"},
     ),
-    "rt": ("PREEMPT_RT", "refused", "PREEMPT_RT", {"sys/kernel/realtime": "1\n"}),
     "another": (
         "scheduler in force", "refused", "scx_lavd (enabled)",
         {"sys/kernel/sched_ext/state": "enabled", "sys/kernel/sched_ext/root/ops": "scx_lavd\n"},
@@ -448,7 +447,7 @@ def test_a_kernel_takes_what_is_fixed_and_brought_back(tmp_path: Path) -> None:
     left = session(SESSION, {}, tmp_path, cpus=2)
     assert [left[f"{name}.err"] for name in ("before", "fixed", "unfixed")] == [b""] * 3
     found = {one["name"]: one for one in json.loads(left["before"])["findings"]}
-    assert {found[name]["verdict"] for name in ("sched_ext", "functions", "PREEMPT_RT")} == {"good"}
+    assert {found[name]["verdict"] for name in ("sched_ext", "functions")} == {"good"}
     assert found["interrupts"]["verdict"] == "costs"
     changed = json.loads(left["fixed"])["changed"]
     assert any(one["path"].startswith("/proc/irq/") and not one["failed"] for one in changed)

@@ -112,15 +112,6 @@ def _functions(machine: Machine) -> Finding:
     return _good("all that the programs call")
 
 
-def _preempt_rt(machine: Machine) -> Finding:
-    if machine.files.number("sys/kernel/realtime") == 1:
-        return _refused(
-            "the kernel has PREEMPT_RT, whose verifier lets no program have a timer",
-            "boot a kernel without it: such as linux-image-amd64, not linux-image-rt-amd64",
-        )
-    return _good("the kernel is without")
-
-
 def _scheduler(machine: Machine) -> Finding:
     state = machine.files.text("sys/kernel/sched_ext/state")
     name = machine.files.text("sys/kernel/sched_ext/root/ops") or "one without a name"
@@ -392,7 +383,6 @@ def _clock(machine: Machine) -> Finding:
 CHECKS: Final[Mapping[str, Callable[[Machine], Finding]]] = {
     "sched_ext": _sched_ext,
     "functions": _functions,
-    "PREEMPT_RT": _preempt_rt,
     "scheduler in force": _scheduler,
     "isolcpus": _isolcpus,
     "offline cpus": _offline,
