@@ -23,7 +23,7 @@ from tests.linux.scripts import (
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("linux with PREEMPT_RT")]
 
 LATE_NS = 5_000
-"""At most so late a grant ends: 2.0 us, in 1,016 periods. From the timer to the pick a thread wakes
+"""At most so late a grant ends: 2.0 us, in 1,008 periods. From the timer to the pick a thread wakes
 up and asks the kernel; what that took at most, lately, is waited for."""
 BOUND = f"""\
 busybox killall hyperperiodd
