@@ -286,14 +286,14 @@ static __always_inline bool run_server(struct task_struct *prev, hp_u32 id) {
     return scx_bpf_dsq_move_to_local(id);
 }
 
-/* Those who were held long enough are of the background's queue again. */
-static __always_inline void let_go_held(struct managed *cpu) {
+/* Those who were held long enough are of the background's queue again. This cpu looks when the next
+ * ones may be. */
+VERB int let_go_held(hp_u32 number) {
+    struct managed *cpu = any_cpu(number);
     const hp_u64 now_ns = core_time();
     struct bpf_iter_scx_dsq held;
     struct task_struct *p;
 
-    if (!limits)
-        return;
     bpf_iter_scx_dsq_new(&held, HELD, 0);
     while ((p = bpf_iter_scx_dsq_next(&held))) {
         const struct thread *thread = thread_of(p);
@@ -312,6 +312,7 @@ static __always_inline void let_go_held(struct managed *cpu) {
             scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
     }
     bpf_iter_scx_dsq_destroy(&held);
+    return 0;
 }
 
 /*
@@ -533,7 +534,8 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
             cpu->pick_owed = 0;
             cpu->until_ns = HP_NEVER;
         }
-        let_go_held(cpu);
+        if (dsq_peek(HELD))
+            let_go_held((hp_u32)number);
         run_background(cpu, prev);
         if (cpu)
             arm(cpu);
@@ -542,7 +544,8 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     if (goes_on(cpu, prev))
         return;
     decide(cpu, (hp_u32)number);
-    let_go_held(cpu);
+    if (dsq_peek(HELD))
+        let_go_held((hp_u32)number);
     if (cpu->granted == LX_NOBODY)
         run_background(cpu, prev);
     else if ((!cpu->is_free || !has_turn(cpu)) && !run_server(prev, cpu->granted))
@@ -906,8 +909,11 @@ static __noinline int make_cpu(hp_u32 number) {
     cpu->rung_ns = 0;
     cpu->pick_owed = 1;
     cpu->place = lx.place_of[HP_INDEX(number, LX_CPUS)];
-    if (lx_by_threads)
+    /* So it is waited for from the first time on. */
+    if (lx_by_threads) {
+        cpu->lead_ns = lead_limit_ns();
         return 0;
+    }
     error = bpf_timer_init(&cpu->timer, &cpus, CLOCK_MONOTONIC);
     if (error && error != BUSY)
         return 1;

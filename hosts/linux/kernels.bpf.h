@@ -16,17 +16,19 @@
 
 /* --- threads: functions since 6.19 ------------------------------------------------------------ */
 
-/* The first thread of a queue, or nothing. */
-static __always_inline struct task_struct *dsq_peek(u64 queue) {
+static __noinline struct task_struct *first_of(u64 queue) {
     struct task_struct *first = 0, *each;
 
-    if (bpf_ksym_exists(scx_bpf_dsq_peek))
-        return scx_bpf_dsq_peek(queue);
     bpf_for_each(scx_dsq, each, queue, 0) {
         first = each;
         break;
     }
     return first;
+}
+
+/* The first thread of a queue, or nothing. */
+static __always_inline struct task_struct *dsq_peek(u64 queue) {
+    return bpf_ksym_exists(scx_bpf_dsq_peek) ? scx_bpf_dsq_peek(queue) : first_of(queue);
 }
 
 static __always_inline void set_slice(struct task_struct *p, u64 slice_ns) {
