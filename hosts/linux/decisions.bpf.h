@@ -247,14 +247,39 @@ static __always_inline void count_overrun(struct lock_domain *domain, hp_u32 pay
 
 /* --- asking for picks ----------------------------------------------------------------------- */
 
+/*
+ * Whether this cpu takes no interrupts any more, on its last way to be offline. To kick is work
+ * that an interrupt to itself begins: what is put off here then is never done, nor what comes after
+ * it.
+ */
+static __always_inline bool is_dying(void) {
+    const hp_u32 here = bpf_get_smp_processor_id();
+    const struct managed *cpu = any_cpu(here);
+    const struct cpumask *online;
+    bool is_online;
+
+    if (!cpu || !cpu->is_going)
+        return false;
+    online = scx_bpf_get_online_cpumask();
+    is_online = bpf_cpumask_test_cpu(here, online);
+    scx_bpf_put_cpumask(online);
+    return !is_online;
+}
+
+/* Interrupts a cpu, unless this one cannot: whoever wakes up on an idle cpu wakes that as well. */
+static __always_inline void kick(s32 number, hp_u64 flags) {
+    if (bpf_ksym_exists(scx_bpf_kick_cpu) && !is_dying())
+        scx_bpf_kick_cpu(number, flags);
+}
+
 /* Asks a cpu for a pick. The flag is for a thread there that the interrupt does not reach. */
 static __always_inline void ask(hp_u32 number) {
     struct managed *cpu = cpu_by(number);
 
-    if (!cpu || !bpf_ksym_exists(scx_bpf_kick_cpu))
+    if (!cpu)
         return;
     cpu->pick_owed = 1;
-    scx_bpf_kick_cpu((s32)number, SCX_KICK_PREEMPT);
+    kick((s32)number, SCX_KICK_PREEMPT);
 }
 
 /* Asks the pcpus of a lock domain whose grants are no longer right. */

@@ -84,7 +84,7 @@ static int time_is_up(void *map, hp_u32 *number, struct managed *cpu) {
 
 /* The timer fires in time for the grant's end at the latest: to set it back would cost more. */
 static __always_inline void arm(struct managed *cpu) {
-    if (cpu->until_ns >= HP_NEVER - lx.base_ns || alert_ns(cpu) >= cpu->armed_ns)
+    if (cpu->until_ns >= HP_NEVER - lx.base_ns || alert_ns(cpu) >= cpu->armed_ns || is_dying())
         return;
     if (start_timer(cpu))
         FAIL("a timer could not be started");
@@ -180,14 +180,17 @@ static __always_inline bool look_at(hp_u64 until_ns) {
  * runs a thread which comes well after it. */
 static __always_inline void ask_for_background(struct task_struct *p, const struct thread *thread,
                                                const struct managed *cpu, bool wakes) {
-    const s32 here = scx_bpf_task_cpu(p);
-    const s32 idle = thread->is_placed ? here : scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+    s32 idle;
 
+    /* The kernel wakes the cpu that it has chosen for a thread. */
+    if (thread->is_placed)
+        return;
+    idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
     if (idle >= 0)
-        scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
+        kick(idle, SCX_KICK_IDLE);
     else if (wakes && cpu && cpu->running == LX_NOBODY && cpu->granted == LX_NOBODY
              && !cpu->is_stolen && !cpu->is_lent && thread->virtual_ns + AHEAD_NS < cpu->key)
-        scx_bpf_kick_cpu(here, SCX_KICK_PREEMPT);
+        kick(scx_bpf_task_cpu(p), SCX_KICK_PREEMPT);
 }
 
 static __always_inline void enqueue_background(struct task_struct *p, struct thread *thread,
@@ -245,6 +248,7 @@ void BPF_PROG(hyperperiod_enqueue, struct task_struct *p, u64 enq_flags) {
     }
     leave_background(thread);
     thread->share = 0;
+    thread->is_placed = 0;
     scx_bpf_dsq_insert_vtime(p, thread->counted,
                              server->inside == LX_TURNS ? LX_TURN_NS : SCX_SLICE_INF, thread->place,
                              enq_flags);
@@ -522,7 +526,7 @@ SEC("struct_ops/hyperperiod_dispatch")
 void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
     struct managed *cpu = any_cpu((hp_u32)number);
 
-    if (cpu && cpu->look_owed) {
+    if (cpu && cpu->look_owed && !is_dying()) {
         cpu->look_owed = 0;
         if (can_refill())
             refill_queues();
@@ -860,7 +864,11 @@ static __always_inline void lose_cpu(hp_u32 number) {
 /* A cpu goes. What waits for it is put into the queues anew. */
 SEC("struct_ops/hyperperiod_cpu_offline")
 void BPF_PROG(hyperperiod_cpu_offline, s32 number) {
-    if (!cpu_by((hp_u32)number))
+    struct managed *cpu = any_cpu((hp_u32)number);
+
+    if (cpu)
+        cpu->is_going = 1;
+    if (!cpu || cpu->place == LX_NOBODY)
         return;
     lose_cpu((hp_u32)number);
     refresh();
@@ -871,6 +879,8 @@ void BPF_PROG(hyperperiod_cpu_online, s32 number) {
     const hp_u32 place = lx.place_of[HP_INDEX((hp_u32)number, LX_CPUS)];
     struct managed *cpu = any_cpu((hp_u32)number);
 
+    if (cpu)
+        cpu->is_going = 0;
     if ((hp_u32)number >= LX_CPUS || place == LX_NOBODY)
         return;
     /* The thread that ends its grants was elsewhere, and waits for the bell. */
@@ -907,6 +917,7 @@ static __noinline int make_cpu(hp_u32 number) {
     cpu->virtual_ns = 0;
     cpu->look_owed = 0;
     cpu->rung_ns = 0;
+    cpu->is_going = 0;
     cpu->pick_owed = 1;
     cpu->place = lx.place_of[HP_INDEX(number, LX_CPUS)];
     /* So it is waited for from the first time on. */

@@ -71,8 +71,9 @@ struct managed {
     hp_u32 place;      /* or LX_NOBODY if it is not managed; under the lock, if it changes */
     hp_u32 granted;    /* the server (id) that it was granted to, or LX_NOBODY */
     hp_u32 running;    /* the server (id) whose thread runs, or LX_NOBODY */
-    hp_u32 context; /* the server (id) whose context is here since the last switch, or LX_NOBODY */
-    hp_u32 ender;   /* the thread of user space that ends its grants, if one does */
+    hp_u32 context;  /* the server (id) whose context is here since the last switch, or LX_NOBODY */
+    hp_u32 ender;    /* the thread of user space that ends its grants, if one does */
+    hp_u32 is_going; /* it has been said that it goes offline */
     hp_u32 is_stolen;
     hp_u32 is_free; /* nobody was promised the time that was granted, and no server pays for it */
     hp_u32 is_lent; /* and the background has a turn in it */
