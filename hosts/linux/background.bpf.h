@@ -255,6 +255,11 @@ static __always_inline void charge(const struct task_struct *p, struct thread *t
         charge_limits(thread->in, span_ns);
 }
 
+/* The virtual time of a thread on this cpu: it is behind that by the credit at most. */
+static __always_inline hp_u64 time_on(const struct managed *cpu, const struct thread *thread) {
+    return hp_max(thread->virtual_ns, cpu->virtual_ns - hp_min(cpu->virtual_ns, CREDIT_NS));
+}
+
 /* A thread stands where its virtual time says, but for what it slept through. That of a cpu where
  * it may not run any more says nothing where it may. */
 static __always_inline void take_place(const struct task_struct *p, struct thread *thread,
@@ -265,9 +270,7 @@ static __always_inline void take_place(const struct task_struct *p, struct threa
     thread->cpu = (hp_u32)scx_bpf_task_cpu(p);
     if (thread->is_placed)
         cpu->virtual_ns = hp_max(cpu->virtual_ns, latest_ns);
-    thread->virtual_ns =
-        is_new ? cpu->virtual_ns
-               : hp_max(thread->virtual_ns, cpu->virtual_ns - hp_min(cpu->virtual_ns, CREDIT_NS));
+    thread->virtual_ns = is_new ? cpu->virtual_ns : time_on(cpu, thread);
 }
 
 #endif

@@ -176,20 +176,24 @@ static __always_inline bool look_at(hp_u64 until_ns) {
     return true;
 }
 
+/* Wakes a cpu that is idle and that this thread may run on. Returns whether there is one. */
+static __always_inline bool wake_idle(struct task_struct *p) {
+    const s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+
+    if (idle >= 0)
+        kick(idle, SCX_KICK_IDLE);
+    return idle >= 0;
+}
+
 /* Has a cpu look at the background's queue, of which this thread is now: an idle one, or one that
  * runs a thread which comes well after it. */
 static __always_inline void ask_for_background(struct task_struct *p, const struct thread *thread,
                                                const struct managed *cpu, bool wakes) {
-    s32 idle;
-
     /* The kernel wakes the cpu that it has chosen for a thread. */
-    if (thread->is_placed)
+    if (thread->is_placed || wake_idle(p))
         return;
-    idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
-    if (idle >= 0)
-        kick(idle, SCX_KICK_IDLE);
-    else if (wakes && cpu && cpu->running == LX_NOBODY && cpu->granted == LX_NOBODY
-             && !cpu->is_stolen && !cpu->is_lent && thread->virtual_ns + AHEAD_NS < cpu->key)
+    if (wakes && cpu && cpu->running == LX_NOBODY && cpu->granted == LX_NOBODY && !cpu->is_stolen
+        && !cpu->is_lent && thread->virtual_ns + AHEAD_NS < cpu->key)
         kick(scx_bpf_task_cpu(p), SCX_KICK_PREEMPT);
 }
 
@@ -301,7 +305,6 @@ VERB int let_go_held(hp_u32 number) {
     bpf_iter_scx_dsq_new(&held, HELD, 0);
     while ((p = bpf_iter_scx_dsq_next(&held))) {
         const struct thread *thread = thread_of(p);
-        s32 idle;
 
         if (p->scx.dsq_vtime > now_ns) {
             if (cpu)
@@ -309,11 +312,8 @@ VERB int let_go_held(hp_u32 number) {
             break;
         }
         scx_bpf_dsq_move_set_vtime(&held, thread ? thread->virtual_ns : 0);
-        if (!scx_bpf_dsq_move_vtime(&held, p, BACKGROUND, 0))
-            continue;
-        idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
-        if (idle >= 0)
-            scx_bpf_kick_cpu(idle, SCX_KICK_IDLE);
+        if (scx_bpf_dsq_move_vtime(&held, p, BACKGROUND, 0))
+            wake_idle(p);
     }
     bpf_iter_scx_dsq_destroy(&held);
     return 0;
@@ -329,8 +329,7 @@ static __always_inline void begin_turn(struct managed *cpu, struct thread *threa
 
     thread->share = share_in(thread->in, thread->weight);
     turn_ns = hp_max(round_ns * thread->share / WHOLE_SHARE, LX_LEAST_TURN_NS);
-    thread->virtual_ns =
-        hp_max(thread->virtual_ns, cpu->virtual_ns - hp_min(cpu->virtual_ns, CREDIT_NS));
+    thread->virtual_ns = time_on(cpu, thread);
     cpu->virtual_ns = hp_max(cpu->virtual_ns, thread->virtual_ns);
     latest_ns = hp_max(latest_ns, cpu->virtual_ns);
     cpu->key = thread->virtual_ns;

@@ -45,7 +45,7 @@ static __noinline hp_u32 refresh(void) {
     if (!lx.attached)
         return 0;
     refill_queues();
-    if (!bpf_ksym_exists(scx_bpf_nr_cpu_ids) || !bpf_ksym_exists(scx_bpf_kick_cpu))
+    if (!bpf_ksym_exists(scx_bpf_nr_cpu_ids))
         return 0;
     HP_FOR (number, scx_bpf_nr_cpu_ids()) {
         struct managed *cpu = any_cpu(number);
@@ -54,7 +54,7 @@ static __noinline hp_u32 refresh(void) {
             cpu->look_owed = 1;
             cpu->pick_owed = 1;
         }
-        scx_bpf_kick_cpu((s32)number, SCX_KICK_PREEMPT);
+        kick((s32)number, SCX_KICK_PREEMPT);
     }
     return 0;
 }

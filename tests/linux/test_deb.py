@@ -37,7 +37,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def said(*words: str | Path) -> str:
-    """What a program says that has to do well."""
+    """Runs a program, which has to end with code 0; returns what it wrote to standard output."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -22,7 +22,6 @@
 
 #include "hosts/linux/shared.h"
 
-#define NS_PER_S 1000000000ull
 #define LOWEST 1
 #define STACK_BYTES 65536
 

@@ -219,11 +219,11 @@ static const char *load(uint32_t locks) {
     if (kernel.object == NULL)
         return failed("%s: found no BPF object that can be read (%s)", kernel.path,
                       strerror(errno));
-    domains = bpf_object__find_map_by_name(kernel.object, "lock_domains");
-    rings = bpf_object__find_map_by_name(kernel.object, "rings");
+    domains = map_called("lock_domains");
+    rings = map_called("rings");
     state = section(".data.state");
     by_threads = section(".rodata.by_threads");
-    wishes = bpf_object__find_map_by_name(kernel.object, "wishes");
+    wishes = map_called("wishes");
     if (domains == NULL || rings == NULL || state == NULL || wishes == NULL || by_threads == NULL
         || bpf_map__set_initial_value(by_threads, &needed, sizeof(needed)) != 0)
         return failed("%s: found another BPF object, allowed: hosts/linux/hyperperiod.bpf.c",

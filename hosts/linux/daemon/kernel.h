@@ -14,8 +14,6 @@
 
 #include "system.h"
 
-#define NS_PER_S 1000000000ull
-
 /*
  * Looks whether the programs can be had, and loads them for so many lock domains; for 0 that waits
  * for the first start. `lacks`: the kernel has no sched_ext, or there is no object file.

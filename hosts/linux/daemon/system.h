@@ -13,6 +13,7 @@
 
 #include "request.h"
 
+#define NS_PER_S 1000000000ull
 #define SERVER_LIMIT 256u
 #define MEMBER_LIMIT 1024u
 #define USER_LIMIT 256u /* threads that one user has enter, so that others have room too */

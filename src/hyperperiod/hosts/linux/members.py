@@ -48,7 +48,7 @@ CONTAINER_TOOLS: Final = ("docker", "podman", "nerdctl")
 UNIT: Final = re.compile(r".+\.(?:service|scope|slice|socket|mount|swap)")
 """A whole name of a unit that has a cgroup."""
 WILD: Final = re.compile(r"[*?[(]")
-"""What makes a pattern of a path."""
+"""Characters that make a path a pattern of paths, as hyperperiodd reads it."""
 LIBVIRT: Final = re.compile(r"(.*/machine-qemu\\x2d)\d+(\\x2d[^/]+\.scope/libvirt)(?:/.*)?")
 """The cgroup of a virtual machine of libvirt: each start has another number."""
 

@@ -34,7 +34,8 @@ CLOCKS: Final = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc
 
 
 class Verdict(StrEnum):
-    """What a finding means for servers."""
+    """What a finding means for servers: good, it costs deadlines, none can be put in force, or the
+    file that says it is not understood."""
 
     GOOD = "good"
     COSTS = "costs"
@@ -61,7 +62,8 @@ class Finding:
 
 
 def examine(machine: Machine) -> dict[str, Finding]:
-    """What every check found, by name."""
+    """Looks at a machine with every check of CHECKS, and changes nothing; findings by the name of
+    the check. A file that says something odd makes its check's finding `unknown`."""
     return {name: _judged(check, machine) for name, check in CHECKS.items()}
 
 
