@@ -210,6 +210,17 @@ static const char *leave_out(void) {
     return NULL;
 }
 
+/* On PREEMPT_RT entries are fetched in a thread of the kernel's, and a few at a time: whoever adds
+ * more than these at once would be refused. So all are there from the beginning. */
+static void fetch_entries(void) {
+    struct bpf_map *each;
+
+    bpf_object__for_each_map(each, kernel.object) {
+        if (bpf_map__type(each) == BPF_MAP_TYPE_HASH)
+            bpf_map__set_map_flags(each, bpf_map__map_flags(each) & ~(uint32_t)BPF_F_NO_PREALLOC);
+    }
+}
+
 static const char *load(uint32_t locks) {
     struct bpf_map *domains, *rings, *state, *wishes, *by_threads;
     const uint32_t needed = enders_are_needed();
@@ -232,6 +243,8 @@ static const char *load(uint32_t locks) {
     if (why != NULL)
         return why;
     bpf_program__set_autoload(bpf_object__find_program_by_name(kernel.object, ENDER), needed);
+    if (needed)
+        fetch_entries();
     bpf_map__set_max_entries(domains, locks);
     bpf_map__set_max_entries(rings, locks);
     reason[0] = 0;
