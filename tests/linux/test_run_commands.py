@@ -24,6 +24,7 @@ from hyperperiod.model import InputError, System, load_system, to_toml
 
 MS = 10**6
 HORIZON_NS = 1_000 * MS
+TICK_NS, LATE_NS = 4 * MS, MS // 10
 SYSTEM = """\
 name = "commands"
 policy = "cbs"
@@ -150,16 +151,16 @@ def test_commands_on_a_vcpu_share_what_it_had(done: tuple[Path, dict[str, Any]])
     assert errands["supply_ns"] - len(ran_ns) < sum(ran_ns) <= errands["supply_ns"]
 
 
-@pytest.mark.xfail(reason="in some builds 4.03 ms: a tick, and what comes after it")
 def test_a_command_begins_inside_its_server(done: tuple[Path, dict[str, Any]]) -> None:
     """The kernel counts from there on what the server is said to have had."""
     folder, result = done
     printed = (folder / "out/commands-linux/commands/greedy.meter.log").read_text()
     where, *counted_ns = printed.splitlines()
     assert where == "0::/commands/1"
-    # The kernel tells a thread of its time when a tick or a switch was the last: of 2 ms the last.
+    # The kernel counts at switches and ticks. Two grants without a switch between them are as long
+    # as a tick, which comes when interrupts are let in.
     ran_ns = command_of(result, "greedy.meter")["ran_ns"]
-    assert 0 <= ran_ns - int(counted_ns[-1]) < 4 * MS
+    assert 0 <= ran_ns - int(counted_ns[-1]) <= TICK_NS + LATE_NS
 
 
 def test_nobody_suffers_from_commands(done: tuple[Path, dict[str, Any]]) -> None:

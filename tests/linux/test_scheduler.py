@@ -140,22 +140,26 @@ def test_every_period_has_its_budget(phase: str, left: dict[str, Left]) -> None:
 def test_whole_periods_differ_by_a_thousandth(left: dict[str, Left]) -> None:
     """The timer fires in time for the pick where a budget ends, and a rest of a budget that is
     shorter than the way to that pick is waited for."""
-    assert not any(differ(left["shares"]))
+    for number, budget_ns in ((0, FIRST_NS), (1, SECOND_NS)):
+        paid_ns = left["shares"].paid_ns(number, PERIOD_NS)
+        assert (np.abs(paid_ns - budget_ns) <= budget_ns / 1000).all()
 
 
-@pytest.mark.xfail(reason="in some builds the thief comes at these instants again and again")
 def test_whole_periods_beside_a_thief_differ_by_a_thousandth(left: dict[str, Left]) -> None:
-    """Not where the interrupt that wakes a thief comes just before the end of a grant: it runs on
-    the grant that it meets, which is then paid back."""
-    assert max(differ(left["robbed"])) <= 0.01
+    """But for those in which the interrupt that wakes the thief comes just before the end of a
+    grant: it runs on the grant that it meets, which is then paid back."""
+    for number, budget_ns in ((0, FIRST_NS), (1, SECOND_NS)):
+        require_pace(left["robbed"].paid_ns(number, PERIOD_NS), budget_ns, LATE_NS)
 
 
-def differ(left: Left) -> list[float]:
-    """The part of each server's whole periods that differ from its budget by more."""
-    return [
-        float((np.abs(left.paid_ns(number, PERIOD_NS) - budget_ns) > budget_ns / 1000).mean())
-        for number, budget_ns in ((0, FIRST_NS), (1, SECOND_NS))
-    ]
+def require_pace(paid_ns: np.ndarray, budget_ns: int, ahead_ns: int) -> None:
+    """At no time is a server behind its budgets by an overrun, or ahead of them by more than that;
+    on average it has them to a thousandth."""
+    pace_ns = (paid_ns - budget_ns).cumsum()
+    assert len(paid_ns) >= 150
+    assert pace_ns.min() >= -LATE_NS
+    assert pace_ns.max() <= ahead_ns
+    assert abs(paid_ns.mean() - budget_ns) <= budget_ns / 1000
 
 
 def test_best_effort_leaves_a_tenth_to_the_background(left: dict[str, Left]) -> None:
@@ -251,8 +255,4 @@ def test_a_storm_of_processes_stays_in_its_server(left: dict[str, Left]) -> None
     assert stormy.max() <= FIRST_NS + INTERRUPT_NS
     assert stormy.sum() > 100 * FIRST_NS
     beside = left["stormy"].paid_ns(1, PERIOD_NS)[1:-1]
-    ahead_ns = (beside - SECOND_NS).cumsum()
-    assert len(beside) >= 150
-    assert ahead_ns.min() >= -LATE_NS
-    assert ahead_ns.max() <= INTERRUPT_NS
-    assert abs(beside.mean() - SECOND_NS) <= SECOND_NS / 1000
+    require_pace(beside, SECOND_NS, INTERRUPT_NS)
