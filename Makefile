@@ -222,8 +222,9 @@ deps:
 
 ## make wheels       wheels for x86_64 and aarch64 and the sources, into dist/, for the Pythons that
 ##                   are there; ALL=1: all of a release, or an error
-wheels: $(UV)
-	@$(STEP) "wheels" $(PYTHON) tools/make_wheels.py $(if $(ALL),--all)
+wheels: build
+	@$(BIN)/hyperperiod linux build
+	@$(STEP) "wheels" $(BIN)/python tools/make_wheels.py $(if $(ALL),--all)
 
 ## make deb          the package of hyperperiodd for Debian and Ubuntu, into dist/
 deb: build

@@ -20,5 +20,4 @@ $(OUT)/%.bpf.o: bench/%.bpf.c $(HEADERS)
 $(OUT)/price: bench/linux_price.c $(HEADERS)
 	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -I. --sysroot=$(SYSROOT) \
 	  -isystem $(SYSROOT)/usr/include/$(MULTIARCH) -B$(LIBRARIES) -L$(LIBRARIES) \
-	  -Wl,-rpath-link,$(LIBRARIES) -Wl,--dynamic-linker=/lib64/ld-linux-x86-64.so.2 \
-	  -o $@ $< -lbpf -lelf -lz
+	  -static -o $@ $< -lbpf -lelf -lz -lzstd

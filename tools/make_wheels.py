@@ -10,6 +10,9 @@ symbols that are asked for in the end and gives the manylinux tag, abi3audit say
 stable ABI is kept, and twine whether PyPI takes the files. Tools and versions are those of the
 group `wheels` in uv.lock.
 
+A wheel for x86-64 brings the programs of the Linux host, as `hyperperiod linux build` has compiled
+them in build/linux: who installs it needs no compiler for them.
+
 Where one of the two Pythons is not there, 3.11 and one from 3.12 on, its wheels are left out, which
 is said; with --all, as for a release, that is an error.
 """
@@ -85,6 +88,17 @@ def headers(arch: str, python: Path) -> Path:
     return folder
 
 
+def programs() -> Path:
+    """The archive of the programs of the Linux host, from what is built."""
+    from hyperperiod.hosts.linux.build import prebuilt
+    from hyperperiod.resources import PREBUILT
+
+    archive = WORK / PREBUILT.name
+    WORK.mkdir(parents=True, exist_ok=True)
+    prebuilt(TOP / "build" / "linux", archive)
+    return archive
+
+
 def wheel(name: str, bin_folder: Path, arch: str) -> None:
     """Builds one wheel, and puts it into dist/ if it is what its name will say."""
     python = bin_folder / "python"
@@ -101,6 +115,8 @@ def wheel(name: str, bin_folder: Path, arch: str) -> None:
         "cmake.define.CMAKE_RANLIB": zig / "ranlib",
         "cmake.define.CMAKE_CXX_FLAGS": f"-isystem {headers(arch, python)}",
     }
+    if arch == "x86_64":
+        settings["cmake.define.PREBUILT"] = programs()
     options = [f"--config-setting={key}={value}" for key, value in settings.items()]
     run(
         python, "-m", "build", "--no-isolation", "--wheel", "--outdir", raw, *options,

@@ -5,6 +5,9 @@
 words. In an installed package they are data of it, in `hyperperiod/sources`; in a checkout, of
 which the package is an editable installation, they are its folders. Nothing may write there.
 
+`PREBUILT` is an archive of the programs of the Linux host, compiled where the package was made: in
+a wheel for x86-64 it lies beside the modules, elsewhere there is none.
+
 `build_folder()` is where `hyperperiod xen build` and `linux build` put hypervisors, kernels, guests
 and tools, and where runs look for them: the folder that HYPERPERIOD_BUILD names; else `build/` of
 the checkout; else a folder in the user's cache that belongs to this version of the package.
@@ -28,6 +31,7 @@ CHECKOUT = None if _INSTALLED.is_dir() else _PACKAGE.parents[1]
 SOURCES = CHECKOUT or _INSTALLED
 SYSTEMS = SOURCES / "systems"
 EXPERIMENTS = SOURCES / "experiments"
+PREBUILT = _PACKAGE / "linux-x86_64.tar.xz"
 
 
 def build_folder() -> Path:

@@ -21,8 +21,6 @@ from tests.linux.scripts import Left, left_in
 from tests.linux.whole import session
 from tests.support.on_linux import TOP
 
-from hyperperiod.hosts.linux.build import LOADER, MULTIARCH
-
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.xdist_group("this machine's files on linux"),
@@ -75,12 +73,8 @@ open("machines.toml", "w").write({SYSTEM!r}.format(tasks="".join(tasks)))
 """
 
 SCRIPT = f"""\
-libraries={TOP}/build/linux/root/usr/lib/{MULTIARCH}
-linked() {{
-    "$libraries/{LOADER}" --library-path "$libraries" "$@"
-}}
 ask() {{
-    linked {TOP}/build/linux/hyperperiodctl "$@" >answer || {{ cat answer; exit 1; }}
+    {TOP}/build/linux/hyperperiodctl "$@" >answer || {{ cat answer; exit 1; }}
 }}
 hog() {{
     sh -c 'while :; do :; done' &
@@ -102,7 +96,7 @@ python describe.py
 cp machines.toml left
 echo measured
 
-linked {TOP}/build/linux/hyperperiodd --foreground --cpus 1 \\
+{TOP}/build/linux/hyperperiodd --foreground --cpus 1 \\
     --object {TOP}/build/linux/hyperperiod.bpf.o >left/daemon 2>&1 &
 daemon=$!
 until_there test -S /run/hyperperiod/control

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.package.installed import TOP, Installed
+from tests.support.on_linux import need_linux
 from tests.support.xen_images import image
 
+from hyperperiod.hosts.linux.build import COMPILERS, prebuilt
+from hyperperiod.resources import PREBUILT
 from hyperperiod.version import VERSION
 
 
@@ -141,6 +144,33 @@ def test_what_is_not_built_is_named_with_the_command(installed: Installed, syste
 def test_doctor_speaks_of_commands_that_are_there(installed: Installed) -> None:
     findings = json.loads(installed.run("doctor", "--json").stdout)["findings"]
     assert not [one for one in findings if one["install"].startswith("make ")]
+
+
+def test_linux_is_built_without_a_compiler(
+    installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The programs come with the wheel; the machine's kernel and shell are unpacked."""
+    built = need_linux()
+    archive = installed.site / "hyperperiod" / PREBUILT.name
+    prebuilt(built, archive)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for path in Path("/usr/bin").iterdir():
+        if path.name not in COMPILERS:
+            (tools / path.name).symlink_to(path)
+    monkeypatch.setenv("PATH", str(tools))
+    (tmp_path / "downloads").symlink_to(built.parent / "downloads")
+    try:
+        done = installed.run("linux", "build", "--into", str(tmp_path))
+    finally:
+        archive.unlink()
+    assert done.returncode == 0, done.stderr
+    daemon = tmp_path / "linux" / "hyperperiodd"
+    said = subprocess.run([daemon, "--help"], capture_output=True, text=True, check=True).stdout
+    assert "usage: hyperperiodd" in said
+    contents = (tmp_path / "linux" / "initramfs.cpio").read_bytes()
+    assert (tmp_path / "linux" / "hyperperiod.bpf.o").read_bytes() in contents
+    assert (tmp_path / "linux" / "vmlinuz").read_bytes() == (built / "vmlinuz").read_bytes()
 
 
 def test_guests_from_the_wheel_are_those_of_the_checkout(

@@ -2,11 +2,12 @@
 """Builds what a run on Linux boots: `hyperperiod linux build`.
 
 The kernel is Debian's of its testing suite, unmodified, since that of the stable one has no
-sched_ext; others are there by name (KERNELS), for the same programs. With it come the libraries
-that the programs are linked against and a shell. All packages are only unpacked: nothing is
-installed. Of our sources come the BPF programs, hyperperiodd, hyperperiodctl, `tasks`, which runs a
-domain's tasks as threads, `supervise`, which starts and ends a command, and `events`, which does to
-a run what is done to it from outside.
+sched_ext; others are there by name (KERNELS), for the same programs. With it come a shell and the
+static libraries that the programs are linked with, so that these run on any Linux. All packages are
+only unpacked: nothing is installed. Of our sources come the BPF programs, hyperperiodd,
+hyperperiodctl, `tasks`, which runs a domain's tasks as threads, `supervise`, which starts and ends
+a command, and `events`, which does to a run what is done to it from outside. A wheel brings them
+compiled (PREBUILT); then neither compilers nor libraries are needed.
 
 The results are vmlinuz and initramfs.cpio in linux/ of the job's folder; they are made anew when a
 package or a source changed.
@@ -18,6 +19,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import tarfile
 import tempfile
 import time
 from collections.abc import Sequence
@@ -39,7 +41,7 @@ from hyperperiod.hosts.build_job import (
 from hyperperiod.hosts.cpio import archive
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.model import MissingError
-from hyperperiod.resources import SOURCES, build_folder
+from hyperperiod.resources import PREBUILT, SOURCES, build_folder
 
 
 class Kernel(NamedTuple):
@@ -60,16 +62,14 @@ KERNELS = {
 }
 """By the name that chooses one. They have all drivers built in that a machine needs."""
 KERNEL = "7.2"
-"""The one that is booted unless another is named; the libraries are those of its suite."""
+"""The one that is booted unless another is named."""
 SYSROOT = (
-    "linux-bpf-dev", "libbpf-dev", "libbpf1", "libelf-dev", "libelf1t64", "zlib1g-dev", "zlib1g",
-    "libzstd1", "libc6-dev", "libc6", "linux-libc-dev",
+    "linux-bpf-dev", "libbpf-dev", "libelf-dev", "zlib1g-dev", "libzstd-dev", "libc6-dev",
+    "linux-libc-dev",
 )  # fmt: skip
 SHELL = "busybox-static"
 BUSYBOX = "usr/bin/busybox"
-LIBRARIES = ("libc.so.6", "libbpf.so.1", "libelf.so.1", "libz.so.1", "libzstd.so.1")
 MULTIARCH = "x86_64-linux-gnu"
-LOADER = "ld-linux-x86-64.so.2"
 
 TASKS = tuple(
     SOURCES / "guests" / name
@@ -81,12 +81,16 @@ FLAGS = (
 )
 EVENTS = (SOURCES / "guests" / "linux" / "events.c",)
 SUPERVISE = (SOURCES / "guests" / "linux" / "supervise.c",)
-OURS = (*TASKS, *EVENTS, *SUPERVISE)
+OF_SERVICES = (SOURCES / "guests" / "services" / "clients.c",)
+OURS = (*TASKS, *EVENTS, *SUPERVISE, *OF_SERVICES)
 PROGRAMS = ("hyperperiodd", "hyperperiodctl", "tasks", "events", "supervise")
+CLIENTS = "clients"
+"""A program that only machines with services have."""
 OBJECT = "hyperperiod.bpf.o"
-FOLDERS = ("dev", "proc", "sys", "run", "tmp", "bin", "lib64", "lib", f"lib/{MULTIARCH}")
+FOLDERS = ("dev", "proc", "sys", "run", "tmp", "bin")
 
-TOOLS = {"gcc": "gcc libc6-dev", "clang-19": "clang-19", "make": "make", "dpkg-deb": "dpkg"}
+COMPILERS = {"gcc": "gcc libc6-dev", "clang-19": "clang-19", "make": "make"}
+UNPACKER = {"dpkg-deb": "dpkg"}
 LOG = "make.log"
 SHOWN_ON_FAILURE = 25
 ASK_AGAIN_S = 24 * 3600
@@ -113,14 +117,27 @@ class Images:
 
     @property
     def folder(self) -> Path:
-        """Where these, the programs and the libraries in `root` were built."""
+        """Where these and the programs were built."""
         return self.kernel.parent
 
 
 def need_tools() -> None:
     """Raises MissingError if this machine cannot build what a run on Linux boots."""
-    need(TOOLS, "build the Linux host")
+    need(UNPACKER if PREBUILT.is_file() else COMPILERS | UNPACKER, "build the Linux host")
     debian.need_apt("fetch the Linux host's kernel")
+
+
+def programs_folder() -> Path:
+    """The folder of the programs, whether or not a kernel was built as well.
+
+    MissingError if they are not built and did not come with the package.
+    """
+    folder = build_folder() / "linux"
+    if not (folder / OBJECT).is_file():
+        if not PREBUILT.is_file():
+            raise _not_built(folder / OBJECT)
+        _unpack_programs(folder)
+    return folder
 
 
 def images(kernel: str = KERNEL) -> Images:
@@ -129,12 +146,15 @@ def images(kernel: str = KERNEL) -> Images:
     found = Images(folder / image_of(kernel), folder / "initramfs.cpio")
     for path in (found.kernel, found.files):
         if not path.is_file():
-            which = "" if kernel == KERNEL else f" --kernel {kernel}"
-            raise MissingError(
-                f"the Linux that runs are made on is not built yet: there is no {path}",
-                f"hyperperiod linux build{which}",
-            )
+            raise _not_built(path, "" if kernel == KERNEL else f" --kernel {kernel}")
     return found
+
+
+def _not_built(path: Path, which: str = "") -> MissingError:
+    return MissingError(
+        f"the Linux that runs are made on is not built yet: there is no {path}",
+        f"hyperperiod linux build{which}",
+    )
 
 
 def image_of(kernel: str) -> str:
@@ -180,7 +200,7 @@ def _build(job: BuildJob) -> Path:
     packages = debian.packages(
         job.downloads.absolute(),
         "amd64",
-        (KERNELS[KERNEL].package, *SYSROOT, SHELL),
+        (KERNELS[KERNEL].package, SHELL, *(() if PREBUILT.is_file() else SYSROOT)),
         debian.TESTING,
     )
     key = _key(packages)
@@ -191,7 +211,10 @@ def _build(job: BuildJob) -> Path:
     root = unpacked(out, packages)
     (out / LOG).unlink(missing_ok=True)
     with step("the Linux host's programs"):
-        _compile(out, root)
+        if PREBUILT.is_file():
+            _unpack_programs(out)
+        else:
+            _compile(out, root)
     shutil.copyfile(_kernel(root), out / "vmlinuz")
     (out / "initramfs.cpio").write_bytes(archive(_contents(out, root)))
     stamp.write_text(key)
@@ -217,21 +240,47 @@ def unpacked(out: Path, packages: Sequence[Path]) -> Path:
     return root
 
 
+def _unpack_programs(out: Path) -> None:
+    """Puts the programs and the BPF object that came with the package into `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(PREBUILT) as archived:
+        for member in archived:
+            content = archived.extractfile(member)
+            assert content is not None
+            path = out / member.name
+            path.unlink(missing_ok=True)
+            path.write_bytes(content.read())
+            path.chmod(member.mode)
+
+
+def prebuilt(out: Path, file: Path) -> None:
+    """Makes the archive of what was compiled in `out`, without what only debuggers read.
+
+    The same programs make the same bytes.
+    """
+    with tarfile.open(file, "w:xz") as archived, tempfile.TemporaryDirectory() as folder:
+        for name in (*PROGRAMS, CLIENTS, OBJECT):
+            stripped = Path(folder) / name
+            strip = ["llvm-strip-19", "--strip-debug"] if name == OBJECT else ["strip"]
+            subprocess.run([*strip, "-o", stripped, out / name], check=True)
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = stripped.stat().st_size, 0o755
+            with stripped.open("rb") as content:
+                archived.addfile(member, content)
+
+
 def _compile(out: Path, root: Path) -> None:
     """Makes the programs and the BPF object in `out`, against the libraries in `root`."""
     make = ["make", "--always-make", f"-j{os.cpu_count()}", "-C", str(SOURCES)]
     _run(out, [*make, "-f", "hosts/linux/Makefile", f"OUT={out}", f"HEADERS={root}"])
     daemon = [f"OUT={out}", f"SYSROOT={root}", "CC=gcc", str(out / PROGRAMS[0])]
     _run(out, [*make, "-f", "hosts/linux/daemon/Makefile", *daemon, str(out / PROGRAMS[1])])
-    for name, sources in zip(PROGRAMS[2:], (TASKS, EVENTS, SUPERVISE), strict=True):
-        compiled(out, root, ["gcc", *FLAGS, "-o", str(out / name), *map(str, sources)])
-
-
-def compiled(out: Path, root: Path, command: Sequence[str]) -> None:
-    """Runs a compiler against the libraries in `root`; what it says is in the log in `out`."""
     libraries = root / "usr" / "lib" / MULTIARCH
     sysroot = [f"--sysroot={root}", f"-B{libraries}", f"-L{libraries}"]
-    _run(out, [*command, *sysroot, "-isystem", str(root / "usr" / "include" / MULTIARCH)])
+    gcc = ["gcc", *FLAGS, *sysroot, "-isystem", str(root / "usr" / "include" / MULTIARCH)]
+    names = (*PROGRAMS[2:], CLIENTS)
+    for name, sources in zip(names, (TASKS, EVENTS, SUPERVISE, OF_SERVICES), strict=True):
+        _run(out, [*gcc, "-o", str(out / name), *map(str, sources)])
 
 
 def _run(out: Path, command: Sequence[str]) -> None:
@@ -249,12 +298,9 @@ def _kernel(root: Path) -> Path:
 
 
 def _contents(out: Path, root: Path) -> dict[str, bytes | None]:
-    """The initial file system: the shell, our programs, and the libraries that they load."""
+    """The initial file system: the shell and our programs."""
     contents: dict[str, bytes | None] = dict.fromkeys(FOLDERS)
     contents["bin/busybox"] = (root / BUSYBOX).read_bytes()
-    contents[f"lib64/{LOADER}"] = (root / "usr" / "lib64" / LOADER).read_bytes()
-    for name in LIBRARIES:
-        contents[f"lib/{MULTIARCH}/{name}"] = (root / "usr/lib" / MULTIARCH / name).read_bytes()
     for name in (*PROGRAMS, OBJECT):
         contents[f"bin/{name}"] = (out / name).read_bytes()
     return contents
@@ -275,5 +321,8 @@ def _key(packages: Sequence[Path]) -> str:
     )
     sources = [path for pattern in patterns for path in sorted(SOURCES.glob(pattern))]
     headers = sorted((SOURCES / "guests").glob("*/*.h"))
-    digest = digest_of([version_of("gcc")], (*sources, *headers, *OURS, Path(__file__)))
+    if PREBUILT.is_file():
+        digest = digest_of([], (PREBUILT, Path(__file__)))
+    else:
+        digest = digest_of([version_of("gcc")], (*sources, *headers, *OURS, Path(__file__)))
     return "\n".join([digest, *(package.name for package in packages)])

@@ -3,9 +3,9 @@
 
 A command is found by PATH, as a shell does it. A machine in QEMU has none of this machine's files,
 so it is given the program, the libraries that it loads and, of a script, the interpreter. All have
-the paths that they have here, below a folder which the command takes for the root: they are kept
-apart from the libraries of our own programs. A program that this machine does not have, or has for
-other processors, may be one of busybox's, which are there as well.
+the paths that they have here, below a folder which the command takes for the root. A program that
+this machine does not have, or has for other processors, may be one of busybox's, which are there as
+well.
 
 What comes of a command is said by the program that starts it (guests/linux/supervise.c).
 """

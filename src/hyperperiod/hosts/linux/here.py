@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Final
 
 from hyperperiod.hosts.linux import script
-from hyperperiod.hosts.linux.build import LOADER, MULTIARCH
 from hyperperiod.hosts.linux.client import KERNEL
 from hyperperiod.hosts.watched import Watched, tied_to_us, uninterrupted
 from hyperperiod.model import InputError, MissingError
@@ -142,8 +141,7 @@ def begin(
                 (folder / path).mkdir()
             else:
                 (folder / path).write_bytes(content)
-        libraries = built / "root" / "usr" / "lib" / MULTIARCH
-        place = script.Place(folder, built, libraries, LOADER, tied_to_us())
+        place = script.Place(folder, built, tied_to_us())
         begins = folder / "script"
         begins.write_text(text(place))
         with console.open("wb") as said, uninterrupted():

@@ -27,7 +27,7 @@ from hyperperiod.hosts import rings
 from hyperperiod.hosts.costs import TICK_PERIOD_NS, longest_ns
 from hyperperiod.hosts.linux import commands, here, live, script
 from hyperperiod.hosts.linux.attend import LinuxOptions, RunFiles, run_until_done
-from hyperperiod.hosts.linux.build import Images, images
+from hyperperiod.hosts.linux.build import Images, images, programs_folder
 from hyperperiod.hosts.linux.commands import Programs
 from hyperperiod.hosts.linux.machine import LinuxMachine, RunningLinux, boot
 from hyperperiod.hosts.linux.outside import EVENT_LIMIT, Outsider, outside, theft_count
@@ -110,17 +110,16 @@ def record(
     """What is recording in such runs. Errors are those of `run`."""
     for request in requests:
         refuse_request(request)
-    built = images(options.kernel)
+    built = None if options.here else images(options.kernel)
     programs = [
-        commands.find(request.system, None if options.here else built.busybox)
-        for request in requests
+        commands.find(request.system, built.busybox if built else None) for request in requests
     ]
     several = any(request.system.pcpus > 1 for request in requests)
     icount = not (several or options.here) if options.icount is None else options.icount
     watch = _watch(max(request.horizon_ns for request in requests), options.patience_s, progress)
     begin = (
-        _beginning_here(requests, programs, built, options)
-        if options.here
+        _beginning_here(requests, programs, options)
+        if built is None
         else _booting(requests, programs, built, options, icount=icount)
     )
     left = run_until_done(begin, watch, options, alone=len(requests) == 1)
@@ -266,7 +265,6 @@ def _booting(
 def _beginning_here(
     requests: Sequence[RunRequest],
     programs: Sequence[Programs],
-    built: Images,
     options: LinuxOptions,
 ) -> Callable[[int, Path], AbstractContextManager[here.LocalRun]]:
     """What begins the runs on the kernel of this machine; errors are those of `here`."""
@@ -277,12 +275,13 @@ def _beginning_here(
     here.require_cpus(cpus, pcpus)
     runs = _runs(requests, options, cpus)
     files = _words(requests, programs, options, icount=False)
+    folder = programs_folder()
 
     def begin(start_s: int, console: Path) -> AbstractContextManager[here.LocalRun]:
         def text(place: script.Place) -> str:
             return script.here(runs, place, cpus=_locks(requests), start_s=start_s)
 
-        return here.begin(built.folder, files, text, console)
+        return here.begin(folder, files, text, console)
 
     return begin
 

@@ -92,17 +92,12 @@ limit() {
     :
 }
 
-# What was built is linked against libraries that this machine need not have.
-linked() {
-    exec $tied "$libraries/$loader" --library-path "$libraries" "$@"
-}
-
 hyperperiodctl() {
-    (linked "$programs/hyperperiodctl" --socket "$HYPERPERIOD_CONTROL" "$@")
+    $tied "$programs/hyperperiodctl" --socket "$HYPERPERIOD_CONTROL" "$@"
 }
 
 hyperperiodd() {
-    linked "$programs/hyperperiodd" --foreground --socket "$HYPERPERIOD_CONTROL" --tasks none "$@" &
+    $tied "$programs/hyperperiodd" --foreground --socket "$HYPERPERIOD_CONTROL" --tasks none "$@" &
     daemon=$!
     until hyperperiodctl status >/dev/null 2>&1; do
         kill -0 $daemon 2>/dev/null || return 1
@@ -196,9 +191,6 @@ class Place(NamedTuple):
     folder: Path
     """With `left`, `tmp`, `words` and `orders`, from which a line is read that ends the run."""
     programs: Path
-    libraries: Path
-    loader: str
-    """The library that starts a program which is linked against the others."""
     tied: Sequence[str] = ()
     """What ends a program when the script ends."""
 
@@ -214,8 +206,6 @@ def here(runs: Sequence[str], place: Place, *, cpus: int, start_s: int) -> str:
         **{name: place.folder / name for name in ("left", "tmp", "words", "orders")},
         "object": place.programs / "hyperperiod.bpf.o",
         "programs": place.programs,
-        "libraries": place.libraries,
-        "loader": place.loader,
         "tied": " ".join(place.tied),
         "counting": COUNTING,
         "force": 0,

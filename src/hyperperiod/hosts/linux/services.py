@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import Final
 
 from hyperperiod.hosts import debian
-from hyperperiod.hosts.build_job import BuildError, BuildJob, digest_of, need, step, version_of
+from hyperperiod.hosts.build_job import BuildError, BuildJob, digest_of, need
 from hyperperiod.hosts.cpio import archive
 from hyperperiod.hosts.linux.build import (
-    FLAGS,
+    CLIENTS,
     MULTIARCH,
     Images,
-    compiled,
     images,
     is_recent,
     need_tools,
@@ -34,6 +33,7 @@ from hyperperiod.hosts.linux.build import (
 from hyperperiod.model import MissingError
 from hyperperiod.resources import SOURCES
 
+LOADER: Final = "lib64/ld-linux-x86-64.so.2"
 PACKAGES: Final = ("postgresql", "apache2-bin", "libapache2-mod-php", "php-pgsql", "tzdata")
 DEPENDS: Final = re.compile(r"(lib.*\d(t64|g)?|zlib1g|postgresql-\d+|php[\d.]+-(pgsql|opcache))")
 """What is taken of that on which they depend: the libraries, and the programs by their version."""
@@ -45,7 +45,6 @@ WEB_MODULES: Final = ("mpm_prefork", "authz_core", "dir")
 EXTENSIONS: Final = ("pgsql", "opcache")
 ZONES: Final = ("UTC", "GMT")
 OURS: Final = SOURCES / "guests" / "services"
-CLIENTS: Final = "clients"
 LAYER: Final = "services.cpio"
 
 
@@ -74,19 +73,16 @@ def build_services(job: BuildJob) -> Path:
 
 def _build(job: BuildJob, out: Path) -> Path:
     layer, stamp = out.parent / LAYER, out / ".stamp"
-    if is_recent(stamp, _key([]), [layer]):
+    clients = out.parent / CLIENTS
+    if is_recent(stamp, _key(clients, []), [layer]):
         return layer
     packages = debian.packages(job.downloads.absolute(), "amd64", PACKAGES, debian.TESTING, DEPENDS)
-    key = _key(packages)
+    key = _key(clients, packages)
     if layer.is_file() and stamp.is_file() and stamp.read_text() == key:
         stamp.touch()
         return layer
     stamp.unlink(missing_ok=True)
     root = unpacked(out, packages)
-    clients = out / CLIENTS
-    with step("the clients of services"):
-        command = ["gcc", *FLAGS, "-o", str(clients), str(OURS / "clients.c")]
-        compiled(out, out.parent / "root", command)
     layer.write_bytes(archive(_contents(root, clients)))
     stamp.write_text(key)
     return layer
@@ -126,6 +122,7 @@ def _files(root: Path) -> Iterator[tuple[str, bytes]]:
         yield name, (root / name).read_bytes()
     # One name for whatever version it has.
     yield WEB_SCRIPTS.replace("*", ""), (root / _only(root, WEB_SCRIPTS)).read_bytes()
+    yield LOADER, (root / "usr" / LOADER).read_bytes()
     for name in libraries(root, programs):
         yield f"lib/{MULTIARCH}/{name}", (_libraries_of(root) / name).read_bytes()
 
@@ -163,9 +160,8 @@ def _needed(program: Path) -> list[str]:
     return re.findall(r"\(NEEDED\).*\[(.*)\]", shown)
 
 
-def _key(packages: Sequence[Path]) -> str:
+def _key(clients: Path, packages: Sequence[Path]) -> str:
     """All that the layer depends on, as a text: it changes when one of these does."""
     ours = [path for path in sorted(OURS.rglob("*")) if path.is_file()]
-    shared = (SOURCES / "core" / "draw.h", SOURCES / "words" / "words.h")
-    digest = digest_of([version_of("gcc")], (*ours, *shared, Path(__file__)))
+    digest = digest_of([], (*ours, clients, Path(__file__)))
     return "\n".join([digest, *(package.name for package in packages)])
