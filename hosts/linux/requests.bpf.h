@@ -76,6 +76,12 @@ static __always_inline void clear_ring(hp_u32 lock) {
     ring->head.flags = 0;
 }
 
+static __always_inline void keep_rules(struct lock_domain *domain, const struct hp_policy *policy) {
+    domain->policy.budget = policy->budget;
+    domain->policy.order = policy->order;
+    domain->policy.slack = policy->slack;
+}
+
 SEC("syscall")
 int lx_start(struct lx_start *to) {
     const hp_u32 lock = to->lock;
@@ -101,6 +107,7 @@ int lx_start(struct lx_start *to) {
         return (int)error;
     domain->held = 0;
     domain->given_up = 0;
+    keep_rules(domain, &config.policy);
     HP_FOR (vcpu, HP_VCPUS) {
         hp_u32 id = LX_ID(lock, vcpu);
         struct server *server = bpf_map_lookup_elem(&servers, &id);
@@ -143,6 +150,8 @@ static __always_inline hp_u32 give(struct lock_domain *domain, struct server *se
         return error;
     record_server(lock, is_new ? HP_RECORD_ADD : HP_RECORD_UPDATE, vcpu, params);
     server->period_ns = params->period_ns;
+    server->budget_ns = params->budget_ns;
+    server->weight = params->weight;
     server->priority = params->priority;
     server->flags = params->flags;
     server->share = share_of(params);
@@ -242,6 +251,7 @@ int lx_swap(struct lx_swap *to) {
     error = hp_set_policy(&domain->core, &policy, now_ns);
     if (!error) {
         record_call(lock, HP_RECORD_SWAP, HP_NONE, policy_word(&policy));
+        keep_rules(domain, &policy);
         kicks = kicks_of(domain);
     }
     LEAVE(domain, flags);
@@ -278,6 +288,7 @@ SEC("syscall")
 int lx_look(struct lx_look *to) {
     const hp_u32 id = to->server, vcpu = LX_NUMBER_OF(to->server);
     struct lock_domain *domain = domain_by(LX_LOCK_OF(id));
+    const struct server *server = server_by(id);
     const hp_u64 now_ns = core_time();
     unsigned long flags;
 
@@ -291,7 +302,18 @@ int lx_look(struct lx_look *to) {
         if (hp_running(&domain->core, pcpu) == vcpu)
             to->runs_at = cpu_at(lx.global ? pcpu : LX_LOCK_OF(id));
     }
-    to->present = server_by(id) != 0;
+    to->present = server != 0;
+    if (server) {
+        to->asked.server = id;
+        to->asked.inside = server->inside;
+        to->asked.priority = server->priority;
+        to->asked.flags = server->flags;
+        to->asked.weight = server->weight;
+        to->asked.period_ns = server->period_ns;
+        to->asked.budget_ns = server->budget_ns;
+        to->asked.cpus = server->cpus;
+    }
+    __builtin_memcpy(&to->policy, &domain->policy, sizeof(to->policy));
     to->now_ns = hp_max(now_ns, hp_now_ns(&domain->core));
     to->remaining_ns = hp_remaining_ns(&domain->core, vcpu);
     __builtin_memcpy(&to->usage, usage_of(domain, vcpu), sizeof(to->usage));

@@ -40,7 +40,8 @@
  * The scheduler is attached by linking the map `hyperperiod_ops`, and the program
  * `hyperperiod_switch`, which watches the kernel's switches: both, or stolen time is paid for by
  * those that it was stolen from. Whoever dies while it is attached takes the links along, and the
- * kernel's own scheduler goes on.
+ * kernel's own scheduler goes on; unless links, programs and maps are pinned: then all goes on, and
+ * somebody else may take over who knows the same layout.
  *
  * Each ring is a header and records as in record/ring.h, in an array that is mapped: entry i is
  * that of lock domain i, whose calls of the core it holds, all that change anything, in their
@@ -50,6 +51,10 @@
 #define HYPERPERIOD_LINUX_SHARED_H
 
 #include "record/ring.h"
+
+/* Of all that is here and in the records (record/ring.h), of the maps' names and of what requests
+ * mean: to be counted up with any change of these. */
+#define LX_LAYOUT 1u
 
 #define LX_CPUS 64u /* cpus with a higher number are not managed */
 #define LX_SERVERS_PER_LOCK 64u
@@ -106,6 +111,9 @@ enum lx_inside {
  * as long as a twentieth of a cpu is left.
  */
 struct lx_state {
+    unsigned int layout; /* LX_LAYOUT of the programs; first in every layout */
+    unsigned int build;  /* which object file they are of: set by user space, for itself */
+
     /* Set by user space before the first request. */
     unsigned long long base_ns;   /* CLOCK_MONOTONIC at the core's time 0, which lasts until then */
     unsigned int global;          /* all managed cpus are one lock domain */
@@ -222,6 +230,9 @@ struct lx_usage {
 struct lx_look {
     unsigned int server;
     unsigned int present;
+    struct lx_set asked;     /* what it was given last */
+    struct lx_policy policy; /* of its lock domain */
+    unsigned int unused2;
     unsigned long long now_ns; /* of the look, in the core's time */
     long long remaining_ns;    /* of its budget; below 0: its debt */
     unsigned int runs_at;      /* the cpu that is granted to it now, or LX_NOBODY */

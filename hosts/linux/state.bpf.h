@@ -24,7 +24,7 @@ volatile hp_u64 hp_zero SEC(".bss.zero");
 const volatile hp_u32 lx_by_threads SEC(".rodata.by_threads");
 
 /* What user space sets before the scheduler is attached, and reads afterwards. */
-struct lx_state lx SEC(".data.state");
+struct lx_state lx SEC(".data.state") = {.layout = LX_LAYOUT};
 
 /* Who was robbed, and since when. */
 struct theft {
@@ -35,8 +35,9 @@ struct theft {
 
 /* A lock domain: one cpu, or all that are managed under a global policy. */
 struct lock_domain {
-    hp_u32 held;                /* the lock: 1 while somebody is in the core */
-    hp_u32 given_up;            /* nobody waits for it any more */
+    hp_u32 held;     /* the lock: 1 while somebody is in the core */
+    hp_u32 given_up; /* nobody waits for it any more */
+    struct lx_policy policy;
     hp_u64 picked_ns[HP_PCPUS]; /* when the grant of a pcpu was made, or last accounted */
     struct theft theft[HP_PCPUS];
     struct lx_usage usage[HP_VCPUS];
@@ -113,7 +114,9 @@ struct server {
     hp_u32 priority;
     hp_u32 flags;
     hp_u32 share; /* of a cpu, in units of 1 / WHOLE_CPU, rounded up */
+    hp_u32 weight;
     hp_u64 period_ns;
+    hp_u64 budget_ns;
     hp_u64 cpus; /* that it may run on, as a mask of their numbers; 0: all that are managed */
 };
 

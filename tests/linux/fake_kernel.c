@@ -68,6 +68,10 @@ static uint32_t id_of(const struct system *system, uint32_t server) {
     return LX_ID(system->server[server].lock, system->server[server].number);
 }
 
+void kernel_keep(const char *folder, bool known) {
+    told("keep %s known=%u", folder, known);
+}
+
 const char *kernel_open(const char *object, uint32_t locks, bool *lacks) {
     (void)locks;
     *lacks = access(object, R_OK) != 0;

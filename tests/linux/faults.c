@@ -11,6 +11,7 @@
  *                                      these instants; says how many were refused or late
  *   faults enter SERVER                enters a server by the socket for tasks, and never sleeps
  *   faults hold                        takes the lock of lock domain 0, and does not let go
+ *   faults layout, faults build        what is pinned is said to be of another layout, or build
  *   faults objects                     how many BPF programs, maps and links there are
  *   faults programs                    each BPF program: its name, the instructions that the
  *                                      verifier looked at, and the bytes of machine code
@@ -242,22 +243,29 @@ static int map_called(const char *name) {
     exit(1);
 }
 
-/* The lock is the first word of a lock domain; what is written back beside it is what was there. */
-static int hold(void) {
-    static unsigned char domain[1 << 20];
-    const int map = map_called("lock_domains");
+/* Writes a word of a map's first entry; what is written back beside it is what was there. */
+static int write_word(int map, unsigned int at, uint32_t word) {
+    static unsigned char entry[1 << 20];
     union bpf_attr ask = {0};
-    const uint32_t first = 0, held = 1;
+    const uint32_t first = 0;
 
     ask.map_fd = (uint32_t)map;
     ask.key = (uintptr_t)&first;
-    ask.value = (uintptr_t)domain;
+    ask.value = (uintptr_t)entry;
     if (bpf(BPF_MAP_LOOKUP_ELEM, &ask) != 0)
-        fail("the lock domain");
-    memcpy(domain, &held, sizeof(held));
+        fail("an entry");
+    memcpy(entry + at * sizeof(word), &word, sizeof(word));
     if (bpf(BPF_MAP_UPDATE_ELEM, &ask) != 0)
-        fail("the lock");
+        fail("a word");
     return 0;
+}
+
+/* A file for the state that is pinned, of which these are the first words. */
+enum { LAYOUT, BUILD };
+static int pinned_state(void) {
+    union bpf_attr open = {.pathname = (uintptr_t)"/sys/fs/bpf/hyperperiod/map-_data_state"};
+
+    return (int)bpf(BPF_OBJ_GET, &open);
 }
 
 static unsigned int entries_in(int map) {
@@ -301,7 +309,11 @@ int main(int count, char **words) {
     if (strcmp(what, "enter") == 0 && count == 3)
         enter(words[2]);
     if (strcmp(what, "hold") == 0)
-        return hold();
+        return write_word(map_called("lock_domains"), 0, 1);
+    if (strcmp(what, "layout") == 0)
+        return write_word(pinned_state(), LAYOUT, UINT32_MAX);
+    if (strcmp(what, "build") == 0)
+        return write_word(pinned_state(), BUILD, 0);
     if (strcmp(what, "objects") == 0)
         return objects();
     if (strcmp(what, "programs") == 0)

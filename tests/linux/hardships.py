@@ -90,7 +90,7 @@ state_is() {
 }
 
 start_daemon() {
-    hyperperiodd --cpus $cpus --object /bin/hyperperiod.bpf.o >/tmp/daemon 2>&1 ||
+    hyperperiodd --cpus $cpus --object /bin/hyperperiod.bpf.o $keep >/tmp/daemon 2>&1 ||
         give_up "hyperperiodd: $(busybox cat /tmp/daemon)"
     daemon=$(busybox pidof hyperperiodd)
 }
@@ -142,14 +142,17 @@ class Left:
         return json.loads(self.files[fact])
 
 
-def run(hardships: str, folder: Path, cpus: int = 1, *, counts: bool = False) -> dict[str, Left]:
+def run(
+    hardships: str, folder: Path, cpus: int = 1, *, counts: bool = False, keep: str = ""
+) -> dict[str, Left]:
     """Boots a machine and runs the script of hardships there; what each left, by its name.
 
+    `keep` are more of the daemon's options.
     One cpu counts instructions. Several run as they can, or count in turns if `counts` says so.
     """
     make("tests/linux/faults.mk")
     programs = {"bin/faults": (TOP / "build/linux-faults/faults").read_bytes()}
-    script = "".join([HELPERS, hardships, END])
+    script = "".join([f'keep="{keep}"\n', HELPERS, hardships, END])
     icount = counts or cpus == 1
     return dict(_left(files_left(script, folder, cpus=cpus, icount=icount, programs=programs)))
 
@@ -189,6 +192,37 @@ def require_right(left: Left, tolerance_ns: int = 0) -> None:
         found = server["used_ns"]
         assert account.least_ns - tolerance_ns <= found, (left.name, server, account)
         assert found <= account.most_ns + tolerance_ns, (left.name, server, account)
+
+
+def members_of(status: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """The servers of a status with their members; the daemon's process is "self"."""
+    found = {}
+    for server in status["servers"]:
+        members = [dict(member) for member in server["members"]]
+        for member in members:
+            if member.get("pid") == status["pid"]:
+                member["pid"] = "self"
+        found[server["name"]] = members
+    return found
+
+
+def require_no_gap(left: Left, kinds: Sequence[str]) -> None:
+    """After each end of `random_ends` the same servers are in force, with the same members. Where
+    only the daemon ended they had their budgets meanwhile."""
+    for number, kind in enumerate(kinds):
+        before, after = left.fact(f"before{number}"), left.fact(f"after{number}")
+        assert after["running"], (number, kind)
+        assert members_of(after) == members_of(before), (number, kind)
+        assert (after["base_ns"] == before["base_ns"]) == (kind == "daemon"), (number, kind)
+        for server, then in zip(after["servers"], before["servers"], strict=True):
+            assert server["period_ns"] == then["period_ns"], (number, kind)
+            assert server["budget_ns"] == then["budget_ns"], (number, kind)
+            if kind == "daemon":
+                periods = (server["now_ns"] - then["now_ns"]) // server["period_ns"]
+                used_ns = server["used_ns"] - then["used_ns"]
+                least, most = periods - 1, periods + 2
+                assert least * server["budget_ns"] <= used_ns, (number, server, then)
+                assert used_ns <= most * server["budget_ns"], (number, server, then)
 
 
 def _place(left: Left, server: dict[str, Any]) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The BPF object of the Linux host has what its interface names, and leaves the verifier room."""
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -58,3 +59,17 @@ def test_this_kernels_verifier_takes_what_needs_no_sched_ext(tmp_path: Path) -> 
     looked_at = dict(line.split() for line in done.stdout.splitlines())
     assert looked_at.keys() == {*REQUESTS, "hyperperiod_switch", "hyperperiod_end"}
     assert max(map(int, looked_at.values())) <= MOST_INSTRUCTIONS
+
+
+LAYOUT = (1, "fc1f5e4a9fa676db")
+"""The number of the layout, and what it was given for."""
+
+
+def test_another_layout_has_another_number() -> None:
+    """A daemon takes over what one before it has left if the number is the same. So a change of
+    what the two halves agree on has to count it up; then the other half of the pair is new too."""
+    texts = [(TOP / name).read_text() for name in ("hosts/linux/shared.h", "record/ring.h")]
+    code = re.sub(r"/\*.*?\*/|\s+", " ", " ".join(texts), flags=re.DOTALL)
+    number = int(re.findall(r"#define LX_LAYOUT (\d+)u", code)[0])
+    words = " ".join(code.replace(f"LX_LAYOUT {number}u", "LX_LAYOUT").split())
+    assert (number, hashlib.sha256(words.encode()).hexdigest()[:16]) == LAYOUT

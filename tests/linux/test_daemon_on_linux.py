@@ -68,7 +68,8 @@ hyperperiodctl status >/left/gone 2>&1
 echo $? >>/left/gone
 kill -0 $hogs || give_up "a thread has ended with the daemon"
 kill $hogs
-/bin/load bound {capabilities():x} hyperperiodd --object /bin/hyperperiod.bpf.o >/tmp/daemon 2>&1 ||
+/bin/load bound {capabilities():x} hyperperiodd --object /bin/hyperperiod.bpf.o \\
+    --keep /sys/fs/bpf/hyperperiod >/tmp/daemon 2>&1 ||
     give_up "no second daemon: $(busybox cat /tmp/daemon)"
 ask status
 busybox cp /tmp/answer /left/second
@@ -76,8 +77,10 @@ while read -r request; do ask $request; done </tmp/requests
 busybox sleep 0.5
 ask status
 busybox cp /tmp/answer /left/again
+busybox ls /sys/fs/bpf/hyperperiod >/left/pins
 kill $(busybox pidof hyperperiodd)
 settled >/left/ended
+busybox ls /sys/fs/bpf/hyperperiod >/left/unpinned
 
 hyperperiodd --object /bin/no-queues.o >/tmp/daemon 2>&1 || give_up "no third daemon"
 ask policy name=ds pcpus=0
@@ -159,6 +162,13 @@ def test_a_new_daemon_can_start_the_system_again(left: dict[str, bytes]) -> None
         for key in ("pcpu", "period_ns", "budget_ns", "priority", "extra", "inside"):
             assert server(again, name)[key] == server(first, name)[key]
     assert left["ended"].split() == [b"disabled"]
+
+
+def test_the_capabilities_of_the_unit_are_enough_to_pin(left: dict[str, bytes]) -> None:
+    """And a daemon that is told to end leaves none."""
+    assert {b"link-scheduler", b"map-cpus", b"program-lx_set"} <= set(left["pins"].split())
+    assert left["unpinned"] == b""
+    assert json.loads(left["second"])["running"] is False
 
 
 def test_what_the_programs_refuse_at_the_start_is_refused(left: dict[str, bytes]) -> None:

@@ -13,19 +13,31 @@ import random
 import pytest
 from tests.linux.fault_scripts import (
     GONE,
+    KEEP,
     MS,
     SEED,
     TWO,
     changed,
     changes_server,
     clients_killed,
-    daemon_killed,
     memory,
+    other_layout,
+    random_ends,
     storm,
+    taken_over,
     workload_killed,
 )
-from tests.linux.hardships import Left, per_period, require_right, run, stolen_per_period
+from tests.linux.hardships import (
+    Left,
+    members_of,
+    per_period,
+    require_no_gap,
+    require_right,
+    run,
+    stolen_per_period,
+)
 
+from hyperperiod.hosts.replay import replay
 from hyperperiod.model import Scope
 
 pytestmark = pytest.mark.xdist_group("faults on linux")
@@ -114,13 +126,17 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
         workload_killed(SEED, 12),
         clients_killed(SEED, 12),
         lock_held(),
-        daemon_killed([random.Random(SEED).randrange(50_000)]),
+        taken_over(),
+        other_layout(),
+        random_ends("ends", SEED, ENDS),
     ]
-    return run("".join(hardships), tmp_path_factory.mktemp("faults"))
+    return run("".join(hardships), tmp_path_factory.mktemp("faults"), keep=KEEP)
 
 
+ENDS = random.Random(SEED).sample(["both", "scheduler"], 2) + ["daemon"] * 8
+"""What ends, one after the other; the rings are those of the last start."""
 NAMES = ("changed", "changed_global", "cgroups", "storm", "changes", "memory", "killed",
-         "clients", "held", "daemon0")  # fmt: skip
+         "clients", "held", "layout", "ends")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -207,6 +223,65 @@ def test_a_lock_that_cannot_be_had_ends_the_scheduler(left: dict[str, Left]) -> 
     assert not ended["running"]
     assert left["held"].status["running"]
     assert left["held"].status["ends"] == 1
+
+
+def test_servers_go_on_without_a_daemon(left: dict[str, Left]) -> None:
+    """Each whole period before its death, without one and after the next one's start has its
+    budget."""
+    gap = left["gap"]
+    before, after, changed = (gap.fact(name) for name in ("before", "after", "changed"))
+    assert after["base_ns"] == before["base_ns"]
+    (ring,) = gap.rings
+    replay(ring, 1 << 62, "Linux")
+    to_ns = after["clock_ns"] - after["base_ns"]
+    assert to_ns - (before["clock_ns"] - before["base_ns"]) >= 300 * MS
+    for number, budget_ns, period_ns in ((1, 3 * MS, 10 * MS), (2, 4 * MS, 20 * MS)):
+        used = per_period(ring, number, period_ns, period_ns, to_ns)
+        assert len(used) >= 20
+        assert max(abs(each - budget_ns) for each in used) <= OVERRUN_NS, used
+    later = per_period(ring, 0, 20 * MS, to_ns + 80 * MS, to_ns + 160 * MS)
+    assert max(abs(each - 2 * MS) for each in later) <= OVERRUN_NS, later
+    later = per_period(ring, 2, 20 * MS, to_ns + 80 * MS, to_ns + 160 * MS)
+    assert max(abs(each - 2 * MS) for each in later) <= OVERRUN_NS, later
+    assert members_of(changed)["c"] != []
+
+
+def test_the_next_daemon_knows_the_same_servers(left: dict[str, Left]) -> None:
+    """But for a thread that ended meanwhile; it was not asked to make one anew."""
+    gap = left["gap"]
+    before, after = members_of(gap.fact("before")), members_of(gap.fact("after"))
+    assert len(before["b"]) == 2
+    before["b"] = [member for member in before["b"] if "thread" not in member]
+    assert before == after
+    assert gap.files["said"].count(b"servers have gone on without a gap") == 2
+    assert gap.number("pins") == 0
+
+
+def test_who_asks_nobody_is_told_that_servers_go_on(left: dict[str, Left]) -> None:
+    gap = left["gap"]
+    assert gap.number("code") == 3
+    assert b"the servers of a daemon that died are in force still" in gap.files["none"]
+
+
+def test_what_has_another_layout_ends_and_is_put_in_force_anew(left: dict[str, Left]) -> None:
+    layout = left["layout"]
+    after = layout.fact("after")
+    assert b"with another layout than" in layout.files["said"]
+    assert b"without a gap" not in layout.files["said"]
+    assert after["running"]
+    assert [(s["name"], len(s["members"])) for s in after["servers"]] == [("a", 1), ("b", 1)]
+
+
+def test_whatever_ends_the_system_is_in_force_again(left: dict[str, Left]) -> None:
+    """And where only the daemon did, all periods since the last start have their budgets."""
+    ends = left["ends"]
+    require_no_gap(ends, ENDS)
+    for number, budget_ns, period_ns in ((0, 3 * MS, 10 * MS), (1, 4 * MS, 20 * MS)):
+        used = per_period(
+            ends.rings[0], number, period_ns, 2 * period_ns, ends.server("a")["now_ns"]
+        )
+        assert len(used) >= 20
+        assert max(abs(each - budget_ns) for each in used) <= OVERRUN_NS, (SEED, used)
 
 
 def test_the_verifier_of_debians_kernel_has_room(left: dict[str, Left]) -> None:

@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from tests.linux.fault_scripts import (
+    KEEP,
     SEED,
     changed,
     changes_server,
     clients_killed,
     daemon_killed,
     memory,
+    other_build,
+    random_ends,
     storm,
     workload_killed,
 )
-from tests.linux.hardships import Left, require_right, run
+from tests.linux.hardships import Left, require_no_gap, require_right, run
 
 from hyperperiod.model import Scope
 
@@ -77,3 +81,15 @@ def test_a_minute_of_changes_each_millisecond(minute: dict[str, Left]) -> None:
 @pytest.mark.parametrize("name", ["storm", "memory", "killed", "clients", "changes", "daemon3"])
 def test_decisions_and_accounts_are_right_afterwards(name: str, killed: dict[str, Left]) -> None:
     require_right(killed[name])
+
+
+def test_whatever_ends_300_times_the_system_is_in_force_again(tmp_path: Path) -> None:
+    """The daemon is killed, or the scheduler ends, or both do."""
+    kinds = random.Random(SEED).choices(["daemon", "scheduler", "both"], [8, 1, 1], k=300)
+    done = run(other_build() + random_ends("ends", SEED, kinds), tmp_path, keep=KEEP)
+    require_no_gap(done["ends"], kinds)
+    require_right(done["ends"])
+    build = done["build"]
+    assert b"programs of another build than that of --object" in build.files["said"]
+    assert b"another build" not in build.files["again"]
+    assert b"without a gap" in build.files["again"]

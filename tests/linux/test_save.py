@@ -138,8 +138,46 @@ def test_equal_servers_keep_their_turns(tmp_path: Path) -> None:
         listed = [server["name"] for server in daemon.does("status")["servers"]]
         assert listed == ["s0", "last", "s2", "s3"]
         lines = require_back(daemon, tmp_path)
-    servers = [line.split()[1] for line in lines if line.startswith("server ")]
-    assert servers == ["s0", "s2", "last", "s3"]
+    servers = [line.split()[1:3] for line in lines if line.startswith("server ")]
+    assert servers == [
+        ["s0", "number=0"], ["last", "number=2"], ["s2", "number=1"], ["s3", "number=1"],
+    ]  # fmt: skip
+
+
+def test_who_comes_after_a_daemon_that_died_knows_all(tmp_path: Path) -> None:
+    """Processes and threads too, and who had them enter; not after one that was told to end."""
+    keep = ("--keep", str(tmp_path / "pins"))
+    kept = tmp_path / "control.requests"
+    times = "period_ns=10000000 budget_ns=1000000"
+    own = os.getpid()
+    with daemon_in(tmp_path, *keep) as daemon:
+        daemon.does(
+            "policy name=ptps pcpus=0",
+            f"server gone pcpu=0 {times}",
+            f"server one pcpu=0 {times} users=all inside=fp",
+            f"server two pcpu=0 {times}",
+            "remove gone",
+            "attach two pid=self",
+            f"attach two pid={own} key=7",
+            "start",
+            "swap name=ds",
+        )
+        assert daemon.ask(f"enter one thread={own} priority=3", daemon.connect("tasks"))["ok"]
+        before = known(daemon)
+        said = kept.read_text()
+        assert kept.stat().st_mode & 0o777 == 0o600
+        daemon.process.kill()
+        daemon.process.wait()
+    with daemon_in(tmp_path, *keep, "--requests", str(tmp_path / "none")) as again:
+        assert f"keep {keep[1]} known=1" in again.calls
+        assert known(again) == before
+        assert kept.read_text() == said
+        assert "born: found another one" in again.refuses(f"attach one thread={own} born=1")
+        assert "allowed: pid= or thread=" in again.refuses("attach one cgroup=s wait=1 user=1")
+        assert "another server has" in again.refuses(f"server new number=2 pcpu=0 {times}")
+        assert again.ask(f"leave thread={own}", again.connect("tasks"))["ok"]
+        assert kept.read_text() != said
+    assert not kept.exists()
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))

@@ -20,6 +20,8 @@
 
 #define REFUSED 2
 #define LACKS 3
+#define KEEP_FOLDER "/sys/fs/bpf/hyperperiod"
+#define KEPT KEEP_FOLDER "/link-scheduler" /* kernel.c: the pin that is there while all is */
 #define REQUEST_BYTES 4096u
 #define ANSWER_BYTES 0x20000u
 
@@ -41,6 +43,11 @@ static int connect_to(const char *path) {
         return made;
     fprintf(stderr, "hyperperiodctl: found no daemon at %s (%s), allowed: after `hyperperiodd`\n",
             path, strerror(errno));
+    if (access(KEPT, F_OK) == 0)
+        fputs("hyperperiodctl: the servers of a daemon that died are in force still. A new "
+              "hyperperiodd --keep takes them over; without one, `rm -r " KEEP_FOLDER
+              "` ends them.\n",
+              stderr);
     return -1;
 }
 

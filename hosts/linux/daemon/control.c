@@ -17,6 +17,7 @@
 #include "kernel.h"
 #include "log.h"
 #include "perform.h"
+#include "save.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* since Linux 6.5 */
@@ -192,9 +193,11 @@ static void answer_packet(struct system *system, struct client *client, const ch
         say(LOG_WARNING, "refused process %d of user %u: '%s': %s", client->peer.process,
             client->peer.user, shown.bytes, answer.bytes);
     else if (request.verb != VERB_STATUS && request.verb != VERB_REQUESTS
-             && request.verb != VERB_RINGS)
+             && request.verb != VERB_RINGS) {
         say(LOG_INFO, "process %d of user %u: %s", client->peer.process, client->peer.user,
             shown.bytes);
+        keep_requests(system);
+    }
     send_answer(client, &answer, file);
 }
 
@@ -223,12 +226,14 @@ int open_signals(void) {
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGHUP);
     sigprocmask(SIG_BLOCK, &ends, NULL);
     return signalfd(-1, &ends, SFD_CLOEXEC);
 }
 
-bool serve(struct system *system, int signals, int control, int tasks) {
+int serve(struct system *system, int signals, int control, int tasks) {
     static struct door doors[DOORS];
+    struct signalfd_siginfo signal;
     struct pollfd polled[2 + DOORS * (1 + CLIENTS)];
 
     doors[0].socket = control;
@@ -248,11 +253,11 @@ bool serve(struct system *system, int signals, int control, int tasks) {
                     (struct pollfd){.fd = doors[d].client[i].peer.socket, .events = POLLIN};
         }
         if (poll(polled, count, looks ? LOOK_MS : -1) < 0 && errno != EINTR)
-            return true;
+            return SIGTERM;
         if (!look_after(system))
-            return false;
-        if (polled[0].revents != 0)
-            return true;
+            return 0;
+        if (polled[0].revents != 0 && read(signals, &signal, sizeof(signal)) == sizeof(signal))
+            return (int)signal.ssi_signo;
         grant_wishes(system);
         for (unsigned int d = 0, at = 2; d < DOORS; d++) {
             const bool knocks = polled[at++].revents != 0;

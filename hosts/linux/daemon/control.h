@@ -16,11 +16,11 @@
  * cannot be. */
 int open_socket(const char *path, unsigned int mode, const char *group);
 
-/* From here on SIGTERM and SIGINT wait to be read from the file that is returned. */
+/* From here on SIGTERM, SIGINT and SIGHUP wait to be read from the file that is returned. */
 int open_signals(void);
 
-/* Serves requests until a signal comes; `tasks` may be -1: no such socket. False: the system was
- * put in force again in vain, too often. */
-bool serve(struct system *system, int signals, int control, int tasks);
+/* Serves requests until a signal comes, which is returned; `tasks` may be -1: no such socket. 0:
+ * the system was put in force again in vain, too often. */
+int serve(struct system *system, int signals, int control, int tasks);
 
 #endif

@@ -8,6 +8,7 @@
 #include "log.h"
 #include "members.h"
 #include "patterns.h"
+#include "save.h"
 
 /* Of the kernel's reasons (enum scx_exit_kind): those below are somebody's wish. */
 #define FIRST_ERROR 1024u
@@ -106,6 +107,7 @@ static bool look_whether_it_runs(struct system *system) {
     if (kind >= FIRST_ERROR)
         return wait_after(system, what, why.bytes);
     say(LOG_ERR, "%s: %s; its own goes on", what, why.bytes);
+    keep_requests(system);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -24,20 +25,38 @@
 #define CPUS "/sys/devices/system/cpu/possible"
 #define SCHEDULER_NAME "/sys/kernel/sched_ext/root/ops"
 #define RECORD_BYTES 32u
+#define PARTS 128u
+#define PART_BYTES 80u /* of a name */
+
+/* How the names of pins begin; and the links, of which the scheduler's is pinned last. */
+#define PROGRAM "program-"
+#define MAP "map-"
+#define SCHEDULER "link-scheduler"
+#define SWITCHES "link-switches"
 
 _Static_assert(sizeof(struct hp_record) == RECORD_BYTES, "a record as trace files have it");
 _Static_assert(SERVER_LIMIT <= LX_SERVERS, "each server has a number in the kernel");
 
+/* A program or map, as it is called where it is pinned. */
+struct part {
+    char name[PART_BYTES];
+    int file;
+};
+
 static struct {
     const char *path;
-    struct bpf_object *object;
-    uint32_t locks; /* that the object is loaded for */
-    struct bpf_link *scheduler, *switches;
-    struct lx_state *state; /* mapped */
-    unsigned char *rings;   /* mapped: one for each lock domain */
+    struct bpf_object *object; /* NULL: its parts were taken over, or there are none */
+    struct part part[PARTS];
+    uint32_t part_count;
+    uint32_t locks;          /* that they are loaded for */
+    int scheduler, switches; /* links, or -1 */
+    const char *pins;        /* the folder of bpffs in which everything is pinned, or NULL */
+    bool found;              /* something is there that kernel_start may go on with */
+    struct lx_state *state;  /* mapped */
+    unsigned char *rings;    /* mapped: one for each lock domain */
     size_t ring_bytes, rings_bytes;
     struct ring_buffer *wishes;
-} kernel;
+} kernel = {.scheduler = -1, .switches = -1};
 
 static char problem[2048];
 
@@ -129,12 +148,36 @@ const char *kernel_open(const char *object, uint32_t locks, bool *lacks) {
     libbpf_set_print(say_of_libbpf);
     kernel.path = object;
     *lacks = false;
-    return locks > 0 ? load(locks) : NULL;
+    return locks > 0 && kernel.part_count == 0 ? load(locks) : NULL;
+}
+
+/* Keeps a program or map by its name. In bpffs no name has a dot. */
+static void add_part(const char *kind, const char *name, int file) {
+    struct part *part = &kernel.part[kernel.part_count];
+
+    if (kernel.part_count == PARTS)
+        return;
+    kernel.part_count++;
+    snprintf(part->name, sizeof(part->name), "%s%s", kind, name);
+    for (char *dot = part->name; (dot = strchr(dot, '.')) != NULL;)
+        *dot = '_';
+    part->file = file;
+}
+
+/* The file of the part with this name, or -1. */
+static int part_called(const char *kind, const char *name) {
+    const size_t length = strlen(kind);
+
+    for (uint32_t i = 0; i < kernel.part_count; i++)
+        if (strncmp(kernel.part[i].name, kind, length) == 0
+            && strcmp(kernel.part[i].name + length, name) == 0)
+            return kernel.part[i].file;
+    return -1;
 }
 
 /* Maps a map of the kernel into this process. */
-static void *map(struct bpf_map *what, size_t bytes) {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(what), 0);
+static void *map(const char *name, size_t bytes) {
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, part_called(MAP, name), 0);
 
     return at == MAP_FAILED ? NULL : at;
 }
@@ -221,8 +264,33 @@ static void fetch_entries(void) {
     }
 }
 
+/* Maps what is to be read and written here. */
+static bool map_parts(uint32_t locks) {
+    kernel.ring_bytes = (sizeof(struct lx_ring) + 7) / 8 * 8;
+    kernel.rings_bytes = whole_pages(kernel.ring_bytes * locks);
+    kernel.rings = map("rings", kernel.rings_bytes);
+    kernel.state = map("_data_state", whole_pages(sizeof(*kernel.state)));
+    kernel.wishes = ring_buffer__new(part_called(MAP, "wishes"), take_wish, NULL, NULL);
+    kernel.locks = locks;
+    return kernel.rings != NULL && kernel.state != NULL && kernel.wishes != NULL;
+}
+
+/* A number of what is in a file (FNV-1a), by which one build is told from another. */
+static uint32_t build_of(const char *path) {
+    uint32_t build = 2166136261u;
+    FILE *file = fopen(path, "re");
+    int byte;
+
+    while (file != NULL && (byte = getc_unlocked(file)) != EOF)
+        build = (build ^ (uint32_t)byte) * 16777619u;
+    if (file != NULL)
+        fclose(file);
+    return build;
+}
+
 static const char *load(uint32_t locks) {
-    struct bpf_map *domains, *rings, *state, *wishes, *by_threads;
+    struct bpf_map *domains, *rings, *by_threads, *map_of;
+    struct bpf_program *program;
     const uint32_t needed = enders_are_needed();
     const char *why;
 
@@ -232,10 +300,8 @@ static const char *load(uint32_t locks) {
                       strerror(errno));
     domains = map_called("lock_domains");
     rings = map_called("rings");
-    state = section(".data.state");
     by_threads = section(".rodata.by_threads");
-    wishes = map_called("wishes");
-    if (domains == NULL || rings == NULL || state == NULL || wishes == NULL || by_threads == NULL
+    if (domains == NULL || rings == NULL || by_threads == NULL
         || bpf_map__set_initial_value(by_threads, &needed, sizeof(needed)) != 0)
         return failed("%s: found another BPF object, allowed: hosts/linux/hyperperiod.bpf.c",
                       kernel.path);
@@ -251,19 +317,26 @@ static const char *load(uint32_t locks) {
     if (bpf_object__load(kernel.object) != 0)
         return failed("kernel: the programs cannot be loaded (%s)%s%s; the log has more",
                       strerror(errno), reason[0] != 0 ? ": " : "", reason);
-    kernel.ring_bytes = (sizeof(struct lx_ring) + 7) / 8 * 8;
-    kernel.rings_bytes = whole_pages(kernel.ring_bytes * locks);
-    kernel.rings = map(rings, kernel.rings_bytes);
-    kernel.state = map(state, whole_pages(sizeof(*kernel.state)));
-    kernel.wishes = ring_buffer__new(bpf_map__fd(wishes), take_wish, NULL, NULL);
-    if (kernel.rings == NULL || kernel.state == NULL || kernel.wishes == NULL)
+    bpf_object__for_each_map(map_of, kernel.object)
+        add_part(MAP, bpf_map__name(map_of), bpf_map__fd(map_of));
+    bpf_object__for_each_program(program, kernel.object) {
+        if (bpf_program__autoload(program))
+            add_part(PROGRAM, bpf_program__name(program), bpf_program__fd(program));
+    }
+    if (!map_parts(locks))
         return failed("kernel: the rings cannot be mapped (%s)", strerror(errno));
-    kernel.locks = locks;
+    if (kernel.state->layout != LX_LAYOUT)
+        return failed("%s: found layout %u, allowed: %u, that of this daemon", kernel.path,
+                      kernel.state->layout, LX_LAYOUT);
+    kernel.state->build = build_of(kernel.path);
     return NULL;
 }
 
 void kernel_close(void) {
     kernel_stop();
+    for (uint32_t i = 0; i < kernel.part_count && kernel.object == NULL; i++)
+        close(kernel.part[i].file);
+    kernel.part_count = 0;
     if (kernel.state != NULL)
         munmap(kernel.state, whole_pages(sizeof(*kernel.state)));
     if (kernel.rings != NULL)
@@ -281,12 +354,12 @@ void kernel_close(void) {
 
 /* Runs a program of the kernel's half. */
 static const char *request(const char *name, void *context, size_t bytes) {
-    const struct bpf_program *program = bpf_object__find_program_by_name(kernel.object, name);
+    const int program = part_called(PROGRAM, name);
     LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = context, .ctx_size_in = (__u32)bytes);
 
-    if (program == NULL)
+    if (program < 0)
         return failed("%s: found no program %s", kernel.path, name);
-    if (bpf_prog_test_run_opts(bpf_program__fd(program), &options) != 0)
+    if (bpf_prog_test_run_opts(program, &options) != 0)
         return failed("kernel: %s cannot be run (%s)", name, strerror(errno));
     const int result = (int)options.retval;
     if (result > 0)
@@ -300,8 +373,9 @@ static uint32_t id_of(const struct server *server) {
     return LX_ID(server->lock, server->number);
 }
 
-static const char *set(const struct server *server) {
-    struct lx_set to = {
+/* What the kernel is given for a server. */
+static struct lx_set set_of(const struct server *server) {
+    return (struct lx_set){
         .server = id_of(server),
         .inside = server->inside,
         .priority = server->params.priority,
@@ -311,6 +385,10 @@ static const char *set(const struct server *server) {
         .budget_ns = server->params.budget_ns,
         .cpus = server->cpus,
     };
+}
+
+static const char *set(const struct server *server) {
+    struct lx_set to = set_of(server);
 
     return request("lx_set", &to, sizeof(to));
 }
@@ -377,11 +455,10 @@ static const char *enter(const struct system *system, const struct member *membe
     const struct lx_thread thread = {
         .server = server, .whole = member->kind == BY_PROCESS, .key = member->key};
     const uint32_t id = (uint32_t)member->id;
-    const int error = member->kind == BY_CGROUP
-                          ? bpf_map__update_elem(map_called("server_of_cgroup"), &member->id,
-                                                 sizeof(member->id), &server, sizeof(server), 0)
-                          : bpf_map__update_elem(map_called("server_of_thread"), &id, sizeof(id),
-                                                 &thread, sizeof(thread), 0);
+    const int error =
+        member->kind == BY_CGROUP
+            ? bpf_map_update_elem(part_called(MAP, "server_of_cgroup"), &member->id, &server, 0)
+            : bpf_map_update_elem(part_called(MAP, "server_of_thread"), &id, &thread, 0);
 
     return error == 0 ? NULL : failed("kernel: the member cannot be kept (%s)", strerror(-error));
 }
@@ -397,9 +474,9 @@ const char *kernel_detach(const struct system *system, const struct member *memb
     const uint32_t id = (uint32_t)member->id;
 
     if (member->kind == BY_CGROUP)
-        bpf_map__delete_elem(map_called("server_of_cgroup"), &member->id, sizeof(member->id), 0);
+        bpf_map_delete_elem(part_called(MAP, "server_of_cgroup"), &member->id);
     else
-        bpf_map__delete_elem(map_called("server_of_thread"), &id, sizeof(id), 0);
+        bpf_map_delete_elem(part_called(MAP, "server_of_thread"), &id);
     return refresh(id_of(&system->server[member->server]));
 }
 
@@ -476,6 +553,19 @@ static const char *allowed_instead(const char *words) {
                  "running.md)";
 }
 
+/* The link of the scheduler: of an object its table of operations is given to the kernel before. */
+static int link_scheduler(void) {
+    if (kernel.object == NULL)
+        return bpf_link_create(part_called(MAP, "hyperperiod_ops"), 0, BPF_STRUCT_OPS, NULL);
+    struct bpf_link *link = bpf_map__attach_struct_ops(map_called("hyperperiod_ops"));
+    const int file = link == NULL ? -1 : fcntl(bpf_link__fd(link), F_DUPFD_CLOEXEC, 0);
+    const int error = errno;
+
+    bpf_link__destroy(link);
+    errno = error;
+    return file;
+}
+
 static const char *put_in_force(void) {
     char other[64];
 
@@ -486,12 +576,12 @@ static const char *put_in_force(void) {
                       other);
     const int log = listen_to_kernel();
     kernel.switches =
-        bpf_program__attach(bpf_object__find_program_by_name(kernel.object, "hyperperiod_switch"));
-    if (kernel.switches != NULL)
-        kernel.scheduler = bpf_map__attach_struct_ops(map_called("hyperperiod_ops"));
+        bpf_link_create(part_called(PROGRAM, "hyperperiod_switch"), 0, BPF_TRACE_RAW_TP, NULL);
+    if (kernel.switches >= 0)
+        kernel.scheduler = link_scheduler();
     const int error = errno;
     const char *words = heard(log);
-    if (kernel.scheduler == NULL)
+    if (kernel.scheduler < 0)
         return failed("kernel: the scheduler cannot be put in force (%s) %s%s", strerror(error),
                       words, allowed_instead(words));
     /* What its programs refuse at the start is no error of the call. */
@@ -502,29 +592,225 @@ static const char *put_in_force(void) {
 }
 
 /* Members of a system that was in force before are none of this one. */
-static void forget_members(const char *name, size_t bytes) {
-    struct bpf_map *members = map_called(name);
+static void forget_members(const char *name) {
+    const int members = part_called(MAP, name);
     uint64_t id;
 
-    while (bpf_map__get_next_key(members, NULL, &id, bytes) == 0
-           && bpf_map__delete_elem(members, &id, bytes, 0) == 0)
+    while (bpf_map_get_next_key(members, NULL, &id) == 0 && bpf_map_delete_elem(members, &id) == 0)
         ;
 }
 
+/* --- what outlives the daemon ------------------------------------------------------------------
+ */
+
+/* The path of a pin. */
+static const char *pin_of(const char *name) {
+    static char path[512];
+
+    snprintf(path, sizeof(path), "%s/%s", kernel.pins, name);
+    return path;
+}
+
+/* The link of the scheduler first, without which the others are nothing. */
+static void unpin_all(void) {
+    DIR *folder = kernel.pins == NULL ? NULL : opendir(kernel.pins);
+    const struct dirent *entry;
+
+    if (folder == NULL)
+        return;
+    unlink(pin_of(SCHEDULER));
+    while ((entry = readdir(folder)) != NULL)
+        unlink(pin_of(entry->d_name));
+    closedir(folder);
+}
+
+/* The link of the scheduler last, with which the others are all there. */
+static void pin_all(void) {
+    bool done = true;
+
+    if (kernel.pins == NULL)
+        return;
+    for (uint32_t i = 0; i < kernel.part_count && done; i++)
+        done = bpf_obj_pin(kernel.part[i].file, pin_of(kernel.part[i].name)) == 0;
+    done = done && bpf_obj_pin(kernel.switches, pin_of(SWITCHES)) == 0
+           && bpf_obj_pin(kernel.scheduler, pin_of(SCHEDULER)) == 0;
+    if (done)
+        return;
+    say(LOG_WARNING,
+        "--keep: %s: nothing can be pinned there (%s): the system ends with the daemon",
+        kernel.pins, strerror(errno));
+    unpin_all();
+}
+
+/* Opens all that is pinned, if that is all there is of this layout; or nothing. */
+static bool open_pins(void) {
+    DIR *folder = opendir(kernel.pins);
+    struct bpf_map_info info = {0};
+    __u32 bytes = sizeof(info);
+    const struct dirent *entry;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        const int file = *entry->d_name == '.' ? -1 : bpf_obj_get(pin_of(entry->d_name));
+        if (strcmp(entry->d_name, SCHEDULER) == 0)
+            kernel.scheduler = file;
+        else if (strcmp(entry->d_name, SWITCHES) == 0)
+            kernel.switches = file;
+        else if (file >= 0)
+            add_part("", entry->d_name, file);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    if (kernel.scheduler < 0)
+        return false;
+    if (bpf_map_get_info_by_fd(part_called(MAP, "_data_state"), &info, &bytes) != 0
+        || info.value_size != sizeof(struct lx_state)
+        || bpf_map_get_info_by_fd(part_called(MAP, "lock_domains"), &info, &bytes) != 0
+        || !map_parts(info.max_entries) || kernel.state->layout != LX_LAYOUT) {
+        say(LOG_WARNING,
+            "%s: found what a daemon with another layout than %u has left: it ends, and what "
+            "was asked for is put in force anew",
+            kernel.pins, LX_LAYOUT);
+        return false;
+    }
+    return true;
+}
+
+void kernel_keep(const char *folder, bool known) {
+    struct statfs system;
+
+    libbpf_set_print(say_of_libbpf);
+    if (enders_are_needed()) {
+        say(LOG_NOTICE, "--keep: the system ends with the daemon: on PREEMPT_RT threads of it "
+                        "end grants");
+        return;
+    }
+    mkdir(folder, 0700);
+    const int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock < 0 || fstatfs(lock, &system) != 0 || (unsigned long)system.f_type != BPF_FS_MAGIC
+        || flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        say(LOG_WARNING,
+            "--keep: found '%s', allowed: a folder of bpffs that no other daemon has; the system "
+            "ends with the daemon",
+            folder);
+        return;
+    }
+    kernel.pins = folder;
+    kernel.found = open_pins() && known;
+    if (!kernel.found)
+        kernel_close();
+}
+
+/* Whether the same cpus are managed. */
+static bool has_its_cpus(const struct system *system) {
+    for (uint32_t cpu = 0; cpu < LX_CPUS; cpu++)
+        if ((kernel.state->place_of[cpu] != LX_NOBODY) != (system->cpus >> cpu & 1u))
+            return false;
+    return kernel.state->global == system->global;
+}
+
+/* The server of this id, or NULL. */
+static const struct server *server_of(const struct system *system, uint32_t id) {
+    for (uint32_t i = 0; i < SERVER_LIMIT; i++)
+        if (system->server[i].present && id_of(&system->server[i]) == id)
+            return &system->server[i];
+    return NULL;
+}
+
+/* The kernel's half has the servers and rules that were asked for: a request that the daemon before
+ * died at may be done there in part, and is taken back. */
+static const char *mend_servers(const struct system *system) {
+    const struct lx_policy asked = rules(system);
+    const char *why = NULL;
+
+    for (uint32_t id = 0; id < LX_ID(lock_domains(system), 0) && why == NULL; id++) {
+        const struct server *server = server_of(system, id);
+        const struct lx_set to = server != NULL ? set_of(server) : (struct lx_set){0};
+        struct lx_look look = {.server = id};
+        struct lx_name gone = {.server = id};
+        why = request("lx_look", &look, sizeof(look));
+        if (why == NULL && LX_NUMBER_OF(id) == 0
+            && memcmp(&look.policy, &asked, sizeof(asked)) != 0) {
+            struct lx_swap swap = {.lock = LX_LOCK_OF(id), .policy = asked};
+            why = request("lx_swap", &swap, sizeof(swap));
+        }
+        if (why == NULL && look.present && server == NULL)
+            why = request("lx_remove", &gone, sizeof(gone));
+        else if (why == NULL && server != NULL
+                 && (!look.present || memcmp(&look.asked, &to, sizeof(to)) != 0))
+            why = set(server);
+    }
+    return why;
+}
+
+/* Whether the kernel's half is to know this id of a cgroup, or of a thread or process. */
+static bool is_member(const struct system *system, uint64_t id, bool is_cgroup) {
+    for (uint32_t i = 0; i < system->member_count; i++)
+        if (system->member[i].id == id && (system->member[i].kind == BY_CGROUP) == is_cgroup)
+            return true;
+    return false;
+}
+
+/* Forgets members that are none now. */
+static void forget_others(const struct system *system, const char *name, bool is_cgroup) {
+    const int members = part_called(MAP, name);
+    uint64_t id = 0, next = 0;
+    bool more = bpf_map_get_next_key(members, NULL, &id) == 0;
+
+    while (more) {
+        more = bpf_map_get_next_key(members, &id, &next) == 0;
+        if (!is_member(system, id, is_cgroup))
+            bpf_map_delete_elem(members, &id);
+        id = next;
+    }
+}
+
+/* Whether what was found in force goes on as this system, without a gap. */
+static bool goes_on(const struct system *system) {
+    const char *why = NULL;
+
+    kernel.found = false;
+    if (!kernel.state->attached || !has_its_cpus(system))
+        return false;
+    kernel.state->recording = system->recording;
+    why = mend_servers(system);
+    forget_others(system, "server_of_cgroup", true);
+    forget_others(system, "server_of_thread", false);
+    for (uint32_t i = 0; i < system->member_count && why == NULL; i++)
+        if (!is_absent(&system->member[i]))
+            why = enter(system, &system->member[i]);
+    if (why == NULL)
+        why = refresh(0);
+    if (why != NULL) {
+        say(LOG_WARNING, "what was in force cannot be taken over: %s; it ends", why);
+        return false;
+    }
+    say(LOG_NOTICE, "taken over: servers have gone on without a gap%s",
+        kernel.state->build == build_of(kernel.path)
+            ? ""
+            : "; programs of another build than that of --object, which the next start loads");
+    return true;
+}
+
 const char *kernel_load(const struct system *system) {
-    if (kernel.locks >= lock_domains(system))
+    const bool is_ours = kernel.object != NULL || kernel.part_count == 0;
+
+    if (kernel.locks >= lock_domains(system)
+        && (is_ours || kernel.state->build == build_of(kernel.path)))
         return NULL;
     kernel_close();
     return load(lock_domains(system));
 }
 
 const char *kernel_start(const struct system *system, uint64_t epoch_ns) {
+    if (kernel.found && goes_on(system))
+        return NULL;
+    kernel_stop();
     const char *why = kernel_load(system);
 
     if (why != NULL)
         return why;
-    forget_members("server_of_cgroup", sizeof(uint64_t));
-    forget_members("server_of_thread", sizeof(uint32_t));
+    forget_members("server_of_cgroup");
+    forget_members("server_of_thread");
     fill_state(system, epoch_ns);
     why = tell_all(system);
     if (why == NULL && enders_are_needed())
@@ -533,15 +819,24 @@ const char *kernel_start(const struct system *system, uint64_t epoch_ns) {
         why = put_in_force();
     if (why != NULL)
         kernel_stop();
+    else
+        pin_all();
     return why;
 }
 
+/* The scheduler ends at once; a link that is only given back is so at some later time. */
 void kernel_stop(void) {
-    bpf_link__destroy(kernel.scheduler);
-    bpf_link__destroy(kernel.switches);
+    kernel.found = false;
+    if (kernel.scheduler >= 0) {
+        bpf_link_detach(kernel.scheduler);
+        close(kernel.scheduler);
+    }
+    if (kernel.switches >= 0)
+        close(kernel.switches);
+    kernel.scheduler = -1;
+    kernel.switches = -1;
     enders_stop();
-    kernel.scheduler = NULL;
-    kernel.switches = NULL;
+    unpin_all();
 }
 
 int kernel_wishes(void) {
@@ -572,7 +867,7 @@ uint64_t kernel_cpus(void) {
 }
 
 bool kernel_runs(struct text *why) {
-    if (kernel.scheduler != NULL && kernel.state->attached)
+    if (kernel.scheduler >= 0 && kernel.state->attached)
         return true;
     char text[256];
 
@@ -601,21 +896,18 @@ bool kernel_look(const struct system *system, uint32_t server, struct lx_look *l
 }
 
 bool kernel_spent(uint32_t number, struct spent *spent) {
-    struct bpf_program *each = NULL;
+    const size_t kind = sizeof(PROGRAM) - 1;
     struct bpf_prog_info info = {0};
     __u32 bytes = sizeof(info);
+    uint32_t at = 0;
 
-    if (kernel.locks == 0)
+    for (uint32_t left = number + 1; at < kernel.part_count; at++)
+        if (strncmp(kernel.part[at].name, PROGRAM, kind) == 0 && --left == 0)
+            break;
+    if (at == kernel.part_count)
         return false;
-    for (uint32_t at = 0; at <= number; at++) {
-        do
-            each = bpf_object__next_program(kernel.object, each);
-        while (each != NULL && !bpf_program__autoload(each));
-        if (each == NULL)
-            return false;
-    }
-    *spent = (struct spent){.name = bpf_program__name(each)};
-    if (bpf_prog_get_info_by_fd(bpf_program__fd(each), &info, &bytes) == 0) {
+    *spent = (struct spent){.name = kernel.part[at].name + kind};
+    if (bpf_prog_get_info_by_fd(kernel.part[at].file, &info, &bytes) == 0) {
         spent->runs = info.run_cnt;
         spent->ns = info.run_time_ns;
     }

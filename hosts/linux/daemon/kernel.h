@@ -20,11 +20,19 @@
  */
 const char *kernel_open(const char *object, uint32_t locks, bool *lacks);
 
+/*
+ * Has what is put in force outlive this process, by pins in a folder of bpffs. What an earlier one
+ * has left there goes on with the next kernel_start, if it is the same system then; if it is not
+ * `known` what it is, it ends now. To be called before kernel_open.
+ */
+void kernel_keep(const char *folder, bool known);
+
 /* Loads the programs, which takes seconds, unless they are loaded for as many lock domains. */
 const char *kernel_load(const struct system *system);
 
-/* Puts the system in force, all its servers and members, and loads the programs if that is not
- * done. The core's time is 0 until `epoch_ns` of the monotonic clock; 0: until now. */
+/* Puts the system in force, or goes on with what was found in force (kernel_keep): all its servers
+ * and members, and loads the programs if that is not done. The core's time is 0 until `epoch_ns` of
+ * the monotonic clock; 0: until now. */
 const char *kernel_start(const struct system *system, uint64_t epoch_ns);
 
 /* The clock of epochs. */

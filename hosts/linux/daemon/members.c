@@ -121,11 +121,21 @@ bool has_ended(const struct member *member) {
     return member->kind != BY_CGROUP && birth_of(member->id) != member->born;
 }
 
-static bool find_task(uint64_t id, bool thread, struct member *member, struct text *problem) {
+static bool find_task(const struct request *request, struct member *member, struct text *problem) {
+    const bool thread = request->given[KEY_THREAD];
+    const uint64_t id = request->number[thread ? KEY_THREAD : KEY_PID];
+
     member->born = birth_of(id);
     if (member->born == 0) {
         add(problem, "%s: found no %llu, allowed: one that is there", thread ? "thread" : "pid",
             (unsigned long long)id);
+        return false;
+    }
+    if (request->given[KEY_BORN] && member->born != request->number[KEY_BORN] + 1) {
+        add(problem,
+            "born: found another one with the number %llu, which began at %llu, allowed: "
+            "the one that is meant",
+            (unsigned long long)id, (unsigned long long)member->born - 1);
         return false;
     }
     member->kind = thread ? BY_THREAD : BY_PROCESS;
@@ -138,7 +148,7 @@ bool find_member(const struct request *request, struct member *member, struct te
         request->given[KEY_CGROUP] + request->given[KEY_PID] + request->given[KEY_THREAD];
 
     memset(member, 0, sizeof(*member));
-    member->user = USERS_NONE;
+    member->user = request->given[KEY_USER] ? (long long)request->number[KEY_USER] : USERS_NONE;
     member->key = request->given[KEY_KEY] ? request->number[KEY_KEY] : LX_OWN;
     if (ways != 1) {
         add(problem, "member: found %u, allowed: one of cgroup=, pid= and thread=", ways);
@@ -148,14 +158,17 @@ bool find_member(const struct request *request, struct member *member, struct te
         add(problem, "key: found some, allowed: pid= or thread=: threads of a cgroup differ");
         return false;
     }
+    if (request->given[KEY_CGROUP] && (request->given[KEY_BORN] || request->given[KEY_USER])) {
+        add(problem, "born, user: found some, allowed: pid= or thread=");
+        return false;
+    }
     if (request->given[KEY_WAIT] && !request->given[KEY_CGROUP]) {
         add(problem, "wait: found some, allowed: cgroup=");
         return false;
     }
     if (request->given[KEY_CGROUP])
         return find_cgroup(request, member, problem);
-    return find_task(request->number[request->given[KEY_PID] ? KEY_PID : KEY_THREAD],
-                     request->given[KEY_THREAD], member, problem);
+    return find_task(request, member, problem);
 }
 
 bool is_thread_of(uint64_t thread, pid_t process) {

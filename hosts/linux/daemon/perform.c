@@ -536,9 +536,11 @@ void grant_wishes(struct system *system) {
         snprintf(line, sizeof(line), "set %s period_ns=%llu budget_ns=%llu", server->name,
                  wish.period_ns, wish.budget_ns);
         snprintf(whose, sizeof(whose), "cpu.max of server %s", server->name);
-        if (perform_line(system, line, whose, &verb))
+        if (perform_line(system, line, whose, &verb)) {
             say(LOG_INFO, "%s: %s", whose, line);
-        else
+            keep_requests(system);
+        } else {
             system->refused++;
+        }
     }
 }

@@ -45,6 +45,9 @@
     ROW("wait", WAIT, NUMBER, 0, 1, 0)                                                             \
     ROW("pid", PID, NUMBER, 1, 0x3fffff, process_words)                                            \
     ROW("thread", THREAD, NUMBER, 1, 0x3fffff, 0)                                                  \
+    ROW("number", SERVER_NUMBER, NUMBER, 0, HP_VCPUS - 1, 0)                                       \
+    ROW("born", BORN, NUMBER, 0, HP_TIME_MAX - 1, 0)                                               \
+    ROW("user", USER, NUMBER, 0, UINT32_MAX, 0)                                                    \
     ROW("key", KEY, NUMBER, 0, HP_TIME_MAX - 1, 0)                                                 \
     ROW("users", USERS, TEXT, 0, 0, 0)                                                             \
     ROW("force", FORCE, NUMBER, 0, 1, 0)                                                           \

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "save.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hosts/linux/shared.h"
+#include "log.h"
 #include "words/policies.h"
 
 typedef unsigned long long wide; /* as %llu has it */
@@ -35,7 +39,7 @@ static void write_policy(FILE *to, const struct system *system) {
 static void write_server(FILE *to, const struct system *system, const struct server *server) {
     const struct hp_params *params = &server->params;
 
-    fprintf(to, "server %s", server->name);
+    fprintf(to, "server %s number=%u", server->name, server->number);
     if (server->cpu != HOME_GLOBAL)
         fprintf(to, " pcpu=%u", server->cpu);
     write_cpus(to, server->cpus);
@@ -53,27 +57,11 @@ static void write_server(FILE *to, const struct system *system, const struct ser
     fputs(system->forced ? " force=1\n" : "\n", to);
 }
 
-/*
- * Servers are numbered as they come, and equal ones have their turns by these numbers. So each
- * lock domain's are written in the order of theirs, and all of them, as far as that leaves a
- * choice, in the order in which status has them.
- */
+/* Equal servers have their turns by their numbers. */
 static void write_servers(FILE *to, const struct system *system) {
-    bool written[SERVER_LIMIT] = {false};
-
-    for (uint32_t i = 0; i < SERVER_LIMIT; i++) {
-        const struct server *last = &system->server[i];
-        for (uint32_t number = 0; last->present && number <= last->number; number++) {
-            for (uint32_t j = 0; j < SERVER_LIMIT; j++) {
-                const struct server *server = &system->server[j];
-                if (!server->present || written[j] || server->lock != last->lock
-                    || server->number != number)
-                    continue;
-                write_server(to, system, server);
-                written[j] = true;
-            }
-        }
-    }
+    for (uint32_t i = 0; i < SERVER_LIMIT; i++)
+        if (system->server[i].present)
+            write_server(to, system, &system->server[i]);
 }
 
 /* The pattern that comes next after this number, or NULL. */
@@ -88,7 +76,25 @@ static const struct member *next_pattern(const struct system *system, uint32_t a
     return next;
 }
 
-static void write_members(FILE *to, const struct system *system, uint32_t *left_out) {
+/* A process or thread of this machine, which is another if it began at another time. */
+static void write_task(FILE *to, const char *name, const struct member *member) {
+    const bool is_self = member->kind == BY_PROCESS && member->id == (uint64_t)getpid();
+
+    if (is_self)
+        fprintf(to, "attach %s pid=self", name);
+    else
+        fprintf(to, "attach %s %s=%llu born=%llu", name,
+                member->kind == BY_PROCESS ? "pid" : "thread", (wide)member->id,
+                (wide)member->born - 1);
+    if (member->key != LX_OWN)
+        fprintf(to, " key=%llu", (wide)member->key);
+    if (member->user != USERS_NONE)
+        fprintf(to, " user=%lld", member->user);
+    fputc('\n', to);
+}
+
+/* All of them, or those whose names last; *left_out is how many do not. */
+static void write_members(FILE *to, const struct system *system, bool all, uint32_t *left_out) {
     const struct member *member = system->member;
 
     *left_out = 0;
@@ -96,18 +102,49 @@ static void write_members(FILE *to, const struct system *system, uint32_t *left_
         const char *name = system->server[member->server].name;
         if (member->kind == BY_CGROUP && member->pattern == 0 && member->brought == 0) {
             fprintf(to, "attach %s cgroup=%s wait=1\n", name, member->path);
-        } else if (member->kind == BY_PROCESS && member->id == (uint64_t)getpid()) {
-            fprintf(to, "attach %s pid=self", name);
-            if (member->key != LX_OWN)
-                fprintf(to, " key=%llu", (wide)member->key);
-            fputc('\n', to);
         } else if (member->kind != BY_CGROUP) {
-            ++*left_out;
+            const bool lasts = member->kind == BY_PROCESS && member->id == (uint64_t)getpid();
+            *left_out += !lasts;
+            if (lasts || all)
+                write_task(to, name, member);
         }
     }
     for (member = next_pattern(system, 0); member != NULL;
          member = next_pattern(system, member->pattern))
         fprintf(to, "attach %s cgroup=%s\n", system->server[member->server].name, member->path);
+}
+
+static void write_requests(FILE *to, const struct system *system, bool all, uint32_t *left_out) {
+    write_policy(to, system);
+    write_servers(to, system);
+    write_members(to, system, all, left_out);
+    if (system->recording)
+        fputs("record on\n", to);
+    if (system->running || system->again_ns != 0)
+        fputs(system->forced ? "start force=1\n" : "start\n", to);
+}
+
+static const char *kept;
+
+void keep_requests_at(const char *path) {
+    kept = path;
+}
+
+void keep_requests(const struct system *system) {
+    uint32_t left_out;
+    char new[512];
+
+    if (kept == NULL)
+        return;
+    snprintf(new, sizeof(new), "%s.new", kept);
+    const mode_t before = umask(0077);
+    FILE *to = fopen(new, "we");
+    umask(before);
+    if (to != NULL && system->has_policy)
+        write_requests(to, system, true, &left_out);
+    if (to == NULL || fclose(to) != 0 || rename(new, kept) != 0)
+        say(LOG_ERR, "--keep: %s: %s; a daemon that comes after this one knows nothing of this",
+            new, strerror(errno));
 }
 
 int save_requests(const struct system *system, uint32_t *left_out) {
@@ -120,13 +157,7 @@ int save_requests(const struct system *system, uint32_t *left_out) {
         close(file);
         return -1;
     }
-    write_policy(to, system);
-    write_servers(to, system);
-    write_members(to, system, left_out);
-    if (system->recording)
-        fputs("record on\n", to);
-    if (system->running || system->again_ns != 0)
-        fputs(system->forced ? "start force=1\n" : "start\n", to);
+    write_requests(to, system, false, left_out);
     if (fclose(to) != 0) {
         close(file);
         return -1;

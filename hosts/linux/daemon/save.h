@@ -12,4 +12,12 @@
  * numbers do not last, and counted in *left_out; the daemon itself is "self". */
 int save_requests(const struct system *system, uint32_t *left_out);
 
+/* From here on keep_requests() writes them to this file, with processes and threads: those of this
+ * machine until it is booted again. */
+void keep_requests_at(const char *path);
+
+/* The file is as the system is now, whole or not at all. It says what a daemon that comes after
+ * this one goes on with. Does nothing without a path. */
+void keep_requests(const struct system *system);
+
 #endif

@@ -282,6 +282,14 @@ bool add_server(struct system *system, const struct request *request, uint32_t *
         return false;
     memcpy(server.name, request->name, sizeof(server.name));
     server.number = free_number(system, server.lock);
+    if (request->given[KEY_SERVER_NUMBER]) {
+        server.number = (uint32_t)request->number[KEY_SERVER_NUMBER];
+        if (hp_present(&system->core[server.lock], server.number)) {
+            add(problem, "number: found %u, which another server has, allowed: one that is free",
+                server.number);
+            return false;
+        }
+    }
     server.params = asked_params(&none, request);
     if (server.params.flags & HP_BEST_EFFORT)
         server.params.priority = 0;

@@ -41,6 +41,7 @@ busybox mount -t devtmpfs dev /dev
 busybox mount -t proc proc /proc
 busybox mount -t sysfs sys /sys
 busybox mount -t cgroup2 cgroup /sys/fs/cgroup
+busybox mount -t bpf bpf /sys/fs/bpf
 busybox mkdir -p /left /run/hyperperiod
 busybox --install -s /bin
 exec >/dev/console 2>&1
