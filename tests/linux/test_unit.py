@@ -142,6 +142,16 @@ def test_systemd_waits_for_the_daemon_to_be_ready(installed: Installed) -> None:
     assert f"({sockets}/tasks)" in usage.stdout
 
 
+def test_servers_outlive_the_daemon_and_not_the_unit(installed: Installed) -> None:
+    """Pins are there until SIGTERM; what the next daemon reads is there until the unit stops."""
+    service = installed.service()
+    values = dict(itertools.pairwise(installed.start()))
+    tool = (TOP / "hosts/linux/control/hyperperiodctl.c").read_text()
+    assert f'#define KEEP_FOLDER "{values["--keep"]}"' in tool
+    assert service["RuntimeDirectoryPreserve"] == "restart"
+    assert service["ExecReload"] == "/bin/kill -HUP $MAINPID"
+
+
 def test_systemd_starts_it_again_unless_that_is_of_no_use(
     installed: Installed, tmp_path: Path
 ) -> None:
