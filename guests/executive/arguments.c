@@ -17,6 +17,8 @@
 #define MOST_OFFSET 0x3ff00000u /* of 1 GiB that can be shared */
 #define WIRE_ALIGN 4096u
 
+static const struct word whole = {"arguments", 9};
+
 static struct arguments_error error_at(struct word word, const char *message) {
     return (struct arguments_error){word, message};
 }
@@ -332,29 +334,10 @@ static const char *check_tasks(const struct arguments *arguments) {
     return 0;
 }
 
-static hp_u32 has_wire(const struct arguments *arguments, hp_u32 domain) {
-    for (hp_u32 i = 0; i < arguments->wires; i++) {
-        if (arguments->wire[i].domain == domain)
-            return 1;
-    }
-    return domain == arguments->domain;
-}
-
-/* Of one hop of a flow, if it is in this domain: its task, and the ways from and to there. The
- * domain of the last hop and that of the source must know each other. */
-static const char *check_hop(const struct arguments *arguments, const struct flow *flow,
-                             hp_u32 hop) {
-    const struct hop *hops = &arguments->hop[flow->first_hop];
-    hp_u32 next = hop + 1u == flow->hops ? 0 : hop + 1u;
-    hp_u32 last = hop == 0 ? flow->hops - 1u : hop - 1u;
-
-    if (hops[hop].domain != arguments->domain)
-        return 0;
-    if (hops[hop].task >= arguments->tasks || arguments->task[hops[hop].task].kind != TASK_HOP)
-        return "a flow passes a task that is no hop";
-    if (!has_wire(arguments, hops[next].domain) || !has_wire(arguments, hops[last].domain))
-        return "there is no wire to where a flow goes or comes from";
-    return 0;
+/* Whether a hop is none of this domain's tasks that should be one. */
+static hp_u32 is_no_hop(const struct arguments *arguments, struct hop hop) {
+    return hop.domain == arguments->domain
+           && (hop.task >= arguments->tasks || arguments->task[hop.task].kind != TASK_HOP);
 }
 
 static const char *check_flows(const struct arguments *arguments) {
@@ -364,10 +347,8 @@ static const char *check_flows(const struct arguments *arguments) {
         const struct flow *flow = &arguments->flow[i];
 
         for (hp_u32 hop = 0; hop < flow->hops; hop++) {
-            const char *message = check_hop(arguments, flow, hop);
-
-            if (message != 0)
-                return message;
+            if (is_no_hop(arguments, arguments->hop[flow->first_hop + hop]))
+                return "a flow passes a task that is no hop";
         }
         if (flow->hops == 0)
             continue;
@@ -381,7 +362,6 @@ static const char *check_flows(const struct arguments *arguments) {
 }
 
 struct arguments_error arguments_check(const struct arguments *arguments) {
-    const struct word whole = {"arguments", 9};
     const char *message = check_tasks(arguments);
 
     if (message == 0)
@@ -397,5 +377,37 @@ struct arguments_error arguments_check(const struct arguments *arguments) {
         return error_at(whole, "clocktick needs loop= and task-time=");
     if (arguments->workload == WORKLOAD_RESPONSE && arguments->period_ns == 0)
         return error_at(whole, "response needs period=");
+    return well();
+}
+
+static hp_u32 has_wire(const struct arguments *arguments, hp_u32 domain) {
+    for (hp_u32 i = 0; i < arguments->wires; i++) {
+        if (arguments->wire[i].domain == domain)
+            return 1;
+    }
+    return domain == arguments->domain;
+}
+
+/* Whether there are the ways from and to the hops of a flow that are in this domain. The domain of
+ * the last hop and that of the source must know each other. */
+static hp_u32 has_wires(const struct arguments *arguments, const struct flow *flow) {
+    const struct hop *hops = &arguments->hop[flow->first_hop];
+
+    for (hp_u32 hop = 0; hop < flow->hops; hop++) {
+        hp_u32 next = hop + 1u == flow->hops ? 0 : hop + 1u;
+        hp_u32 last = hop == 0 ? flow->hops - 1u : hop - 1u;
+
+        if (hops[hop].domain == arguments->domain
+            && (!has_wire(arguments, hops[next].domain) || !has_wire(arguments, hops[last].domain)))
+            return 0;
+    }
+    return 1;
+}
+
+struct arguments_error arguments_check_wires(const struct arguments *arguments) {
+    for (hp_u32 i = 0; i < MAX_FLOWS; i++) {
+        if (!has_wires(arguments, &arguments->flow[i]))
+            return error_at(whole, "there is no wire to where a flow goes or comes from");
+    }
     return well();
 }

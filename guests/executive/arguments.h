@@ -66,5 +66,7 @@ void arguments_init(struct arguments *arguments);
 struct arguments_error arguments_read(struct arguments *arguments, struct word text);
 /* To be called at the end: what has to be there, and what does not go together. */
 struct arguments_error arguments_check(const struct arguments *arguments);
+/* Where items go between domains over wires: whether the flows of this one have theirs. */
+struct arguments_error arguments_check_wires(const struct arguments *arguments);
 
 #endif /* GUESTS_ARGUMENTS_H */

@@ -40,6 +40,13 @@ struct flow {
     hp_u32 hops;      /* 0: the domain has no part in this flow */
 };
 
+/* What is told where an item goes: its place, and the instant at which it got there, in ticks of
+ * the system counter. */
+struct message {
+    hp_u64 place;
+    hp_u64 ticks;
+};
+
 static inline hp_u64 place_of(hp_u32 flow, hp_u32 hop, hp_u64 number) {
     return (hp_u64)flow << 48 | (hp_u64)hop << 32 | (hp_u32)number;
 }

@@ -8,8 +8,6 @@
 #include "guests/executive/clock.h"
 #include "guests/executive/writer.h"
 
-_Static_assert(MAX_FLOWS <= MAX_TASKS && MAX_CLIENTS <= MAX_TASKS,
-               "a heap has room for all sources, and one for all clients");
 _Static_assert(DOMAIN_VCPUS <= MAX_VCPUS, "every vcpu has a stack");
 
 struct guest {

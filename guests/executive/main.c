@@ -40,6 +40,8 @@ static void read_arguments(const void *tree) {
     if (start < end)
         read_text((struct word){(const char *)start, end - start});
     error = arguments_check(&guest.arguments);
+    if (error.message == 0)
+        error = arguments_check_wires(&guest.arguments);
     if (error.message == 0 && guest.arguments.scheduler == DOMAIN_FAIR)
         error.message = "scheduler=fair: only Linux guests have that";
     if (error.message != 0)

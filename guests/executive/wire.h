@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A wire: memory that two domains share, with a ring for each direction. A message is an item's
- * place (flow.h) and the instant at which it got there, in ticks of the system counter.
+ * A wire: memory that two domains share, with a ring of messages (flow.h) for each direction.
  *
  * One domain writes into a ring, the other one takes from it, and each has an index of its own that
  * only it writes: a message is complete before the index of the writer says that it is there, and
@@ -13,14 +12,9 @@
 #ifndef GUESTS_WIRE_H
 #define GUESTS_WIRE_H
 
-#include "core/types.h"
+#include "guests/executive/flow.h"
 
 #define WIRE_LINE 64u /* bytes between the two indices, so that they are in lines of their own */
-
-struct message {
-    hp_u64 place;
-    hp_u64 ticks;
-};
 
 struct wire_ring {
     hp_u64 written;

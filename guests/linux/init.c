@@ -86,6 +86,8 @@ int main(void) {
     read_words("/words", &told);
     if (told.memory_bytes <= RING_OFFSET)
         give_up("memory= leaves no room for the ring");
+    if (told.flows > 0)
+        give_up("there are no wires to other domains");
     lift_limits();
     run_threads(&told, map_ring());
     while (1)

@@ -9,10 +9,12 @@
 // whose ring begins after RING_OFFSET: the file RING has what is left. There is a SERVER for each
 // vcpu. Each thread asks hyperperiodd to be attached to the server of its task: with its rank as
 // its key where tasks go by rank, with its relative deadline under edf. When all are, the file
-// READY is made. The process ends at the horizon. What is wrong it says on standard output.
+// READY is made, in a folder that all domains of the run have: items of flows go from one to the
+// other there (hops.c). The process ends at the horizon. What is wrong it says on standard output.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <libgen.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +129,7 @@ int main(int count, char **words) {
     if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
         give_up("memory cannot be locked");
     connect_control();
+    hops_init(&told, dirname(strdupa(ready)));
     run_threads(&told, memory);
     return 0;
 }

@@ -4,7 +4,8 @@
 // counted loop, and records it as the executive does (docs/xen/guests.md). The jobs of a task may
 // be those of several threads in turns; whoever says who is first has the earlier one first.
 //
-// Who is first is said by each program's own file: classes.c, process.c.
+// Who is first is said by each program's own file: classes.c, process.c. A task that is a hop of
+// flows has one thread, whose jobs are the items that hops.c brings.
 //
 // Which job is on which vcpu is noted in `on_vcpu` by whoever begins there. The loop of a job looks
 // at it in each round: a job that finds another one in its place was preempted, or has been moved
@@ -38,8 +39,9 @@ struct thread {
     pthread_t posix;
 };
 
+struct clock clock_of_all;
+
 static const struct arguments *told;
-static struct clock clock_of_all;
 static struct ratio instructions_per_ns;
 static hp_u64 ahead_ticks;
 
@@ -56,14 +58,19 @@ static struct thread threads[MAX_TASKS * TURNS_MOST];
 static hp_u32 thread_count;
 static pthread_barrier_t all_there;
 
-static hp_u64 counter(void) {
+hp_u64 counter(void) {
     return machine_counter() + ahead_ticks;
+}
+
+struct timespec linux_time(hp_u64 ticks) {
+    hp_u64 ns = base.ns + ratio_times(clock_of_all.ns_per_tick, ticks - ahead_ticks - base.ticks);
+
+    return (struct timespec){(time_t)(ns / NS_PER_SECOND), (long)(ns % NS_PER_SECOND)};
 }
 
 /* Sleeps until the system counter has come to `ticks`. */
 static void sleep_until(hp_u64 ticks) {
-    hp_u64 ns = base.ns + ratio_times(clock_of_all.ns_per_tick, ticks - ahead_ticks - base.ticks);
-    struct timespec then = {(time_t)(ns / NS_PER_SECOND), (long)(ns % NS_PER_SECOND)};
+    struct timespec then = linux_time(ticks);
 
     while (counter() < ticks)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, 0);
@@ -71,7 +78,7 @@ static void sleep_until(hp_u64 ticks) {
 
 /* Many may write at once: each has a place of its own. `written` is that of the last who came, and
  * is right when nobody writes; whoever finds that another one has come meanwhile says it again. */
-static void put(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task, hp_u64 job, hp_u64 value) {
+void put(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task, hp_u64 job, hp_u64 value) {
     hp_u64 place;
 
     atomic_fetch_add(&writing, 1u);
@@ -102,17 +109,14 @@ static void go_on(struct thread *thread) {
     put(HP_RECORD_RUN, counter(), vcpu, thread->name.task, thread->token >> 16, 0);
 }
 
-static hp_u64 rounds_of(const struct thread *thread, const struct job *job) {
-    hp_u64 execution_ns =
-        task_execution_ns(thread->task, thread->name, job->number, job->release_ns);
-
+static hp_u64 rounds_of(hp_u64 execution_ns) {
     if (execution_ns == 0)
         return ENDLESS;
     return ratio_times(instructions_per_ns, execution_ns) / LOOP_INSTRUCTIONS;
 }
 
-static void execute(struct thread *thread, const struct job *job) {
-    hp_u64 rounds = rounds_of(thread, job);
+static void execute(struct thread *thread, const struct job *job, hp_u64 execution_ns) {
+    hp_u64 rounds = rounds_of(execution_ns);
 
     thread->token = job->number << 16 | thread->name.task;
     thread->vcpu = HP_NONE;
@@ -121,25 +125,24 @@ static void execute(struct thread *thread, const struct job *job) {
         go_on(thread);
 }
 
-/* Returns when the job finished, in nanoseconds since the epoch. */
+/* Returns when the job finished, on the system counter. */
 static hp_u64 complete(struct thread *thread, const struct job *job) {
     hp_u64 ticks = counter(), mine = thread->token;
-    hp_u64 now_ns = clock_ns(&clock_of_all, ticks);
 
     put(HP_RECORD_COMPLETE, ticks, thread->vcpu, thread->name.task, job->number,
-        now_ns - job->release_ns);
+        clock_ns(&clock_of_all, ticks) - job->release_ns);
     atomic_compare_exchange_strong(&on_vcpu[thread->vcpu], &mine, NOBODY);
-    return now_ns;
+    return ticks;
 }
 
-/* A release is recorded before it is due: nobody else may have the time when it is. */
-static void await_release(const struct thread *thread, const struct job *job) {
+/* Returns when the job is released, on the system counter. */
+static hp_u64 record_release(const struct thread *thread, const struct job *job) {
     hp_u64 ticks = clock_ticks(&clock_of_all, job->release_ns);
     hp_u64 deadline_ns = task_deadline_of(thread->task, job->release_ns);
 
     put(HP_RECORD_RELEASE, ticks, HP_RECORD_NONE, thread->name.task, job->number,
         deadline_ns == HP_NEVER ? 0 : deadline_ns);
-    sleep_until(ticks);
+    return ticks;
 }
 
 /* The job so many turns after `job`, of a task whose releases are known ahead. */
@@ -149,24 +152,54 @@ static struct job job_in(hp_u32 jobs, const struct thread *thread, struct job jo
     return job;
 }
 
-static void *run_task(void *argument) {
-    struct thread *thread = argument;
-    struct job job = task_first_job(thread->task, thread->name);
+static void run_jobs(struct thread *thread) {
+    const struct task *task = thread->task;
+    struct job job = job_in(thread->turn, thread, task_first_job(task, thread->name));
 
-    take_place(told, thread->task);
-    job = job_in(thread->turn, thread, job);
-    pthread_barrier_wait(&all_there);
     while (job.release_ns < told->horizon_ns) {
         hp_u64 finish_ns;
 
-        await_release(thread, &job);
-        execute(thread, &job);
-        finish_ns = complete(thread, &job);
-        if (task_releases_ahead(thread->task))
+        /* A release is recorded before it is due: nobody else may have the time when it is. */
+        sleep_until(record_release(thread, &job));
+        execute(thread, &job, task_execution_ns(task, thread->name, job.number, job.release_ns));
+        finish_ns = clock_ns(&clock_of_all, complete(thread, &job));
+        if (task_releases_ahead(task))
             job = job_in(turns, thread, job);
         else
-            job = task_job_after(thread->task, thread->name, job, finish_ns);
+            job = task_job_after(task, thread->name, job, finish_ns);
     }
+}
+
+/* An item may be seen later than one that came after it: then it comes later. */
+static void run_items(struct thread *thread) {
+    hp_u32 task = thread->name.task;
+    struct job job = {0, 0, 0};
+
+    while (1) {
+        struct message item = hops_next(task);
+        hp_u64 release_ticks;
+
+        job.release_ns = hp_max(clock_ns(&clock_of_all, item.ticks), job.release_ns);
+        if (job.release_ns >= told->horizon_ns)
+            return;
+        release_ticks = record_release(thread, &job);
+        put(HP_RECORD_ITEM, release_ticks, HP_RECORD_NONE, task, job.number, item.place);
+        execute(thread, &job,
+                item_execution_ns(thread->task, told->seed, item.place, job.release_ns));
+        hops_pass_on(item.place, complete(thread, &job));
+        job.number++;
+    }
+}
+
+static void *run_task(void *argument) {
+    struct thread *thread = argument;
+
+    take_place(told, thread->task);
+    pthread_barrier_wait(&all_there);
+    if (thread->task->kind == TASK_HOP)
+        run_items(thread);
+    else
+        run_jobs(thread);
     /* A thread that ends before the others has work to do that belongs to no job. */
     while (pause() != 0)
         ;

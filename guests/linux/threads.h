@@ -7,7 +7,10 @@
 #ifndef GUESTS_LINUX_THREADS_H
 #define GUESTS_LINUX_THREADS_H
 
+#include <time.h>
+
 #include "guests/executive/arguments.h"
+#include "guests/executive/clock.h"
 
 /* Where the ring is to be, and how far the system counter is ahead of the one that can be read
  * here. */
@@ -19,6 +22,22 @@ struct ring_memory {
 
 /* Makes a thread of each task, and writes the ring up to the horizon. */
 void run_threads(const struct arguments *told, struct ring_memory memory);
+
+/* The system counter, and nanoseconds since the epoch; the first is right before the epoch, too. */
+extern struct clock clock_of_all;
+hp_u64 counter(void);
+/* What Linux's monotonic clock says when the counter has come to `ticks`. */
+struct timespec linux_time(hp_u64 ticks);
+/* Writes a record into the ring. */
+void put(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task, hp_u64 job, hp_u64 value);
+
+/* hops.c: makes the ways on which items come to the hops of this domain and go on from there, in a
+ * folder that all domains have. */
+void hops_init(const struct arguments *told, const char *folder);
+/* Waits for the next item at a task; it got there at that instant, which may be long ago. */
+struct message hops_next(hp_u32 task);
+/* An item is done at its place: it goes on to the next hop, or its source is told that it left. */
+void hops_pass_on(hp_u64 place, hp_u64 ticks);
 
 /* words.c: reads what is told in a file; what is wrong there is the end. */
 void read_words(const char *path, struct arguments *told);

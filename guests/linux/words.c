@@ -24,8 +24,8 @@ void read_words(const char *path, struct arguments *told) {
     error = arguments_read(told, (struct word){words, (hp_u64)length});
     if (error.message == 0)
         error = arguments_check(told);
-    if (error.message == 0 && (told->flows > 0 || told->workload != WORKLOAD_TASKS))
-        error.message = "threads have tasks only, and no flows";
+    if (error.message == 0 && told->workload != WORKLOAD_TASKS)
+        error.message = "threads have tasks only";
     if (error.message != 0) {
         dprintf(1, "%.*s: ", (int)error.word.length, error.word.start);
         give_up(error.message);

@@ -82,6 +82,8 @@ static int read_arguments(void) {
     if (error.message == 0)
         error = arguments_check(&told);
     if (error.message == 0)
+        error = arguments_check_wires(&told);
+    if (error.message == 0)
         print_arguments(&told);
     else
         printf("%.*s: %s\n", (int)error.word.length, error.word.start, error.message);

@@ -6,6 +6,7 @@ from pathlib import Path
 from hyperperiod.analysis import AnalysisResult
 from hyperperiod.analysis.result import FlowResult, TaskResult
 from hyperperiod.hosts.result import RunFlow, RunResult, RunTask
+from hyperperiod.model import System
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.properties import Status
 
@@ -29,3 +30,10 @@ def require_properties(path: Path) -> None:
     assert not checked.interrupted
     for one, finding in checked.findings:
         assert finding.status is not Status.FAILS, (path, one.name, finding.violations[:3])
+
+
+def nothing_is_lost(system: System, result: RunResult) -> None:
+    """Every item was dropped, has left, or is one of at most `queue` on their way."""
+    for flow, found in zip(system.flows, result.flows, strict=True):
+        on_way = found.items - found.dropped - found.finished
+        assert 0 <= on_way <= flow.queue, flow.name

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from tests.support.on_xen import OnXen, bound_ns, measured, need_xen, run_on_xen, with_overheads
+from tests.support.promises import nothing_is_lost
 from tests.support.robust import HORIZON_NS, SEED, is_robust, simulated
 from tests.support.worlds import longest_ns
 from tests.xen.robust_flows import FOUND, candidate
@@ -51,13 +52,6 @@ def both(
     on_xen = run_on_xen(system, horizon_ns, seed, folder)
     simulate(system, horizon_ns, seed, folder / "sim.hpt")
     return on_xen, items(*on_xen.trace), items(*read(folder / "sim.hpt"))
-
-
-def nothing_is_lost(system: System, result: RunResult) -> None:
-    """Every item was dropped, has left, or is one of at most `queue` on their way."""
-    for flow, found in zip(system.flows, result.flows, strict=True):
-        on_way = found.items - found.dropped - found.finished
-        assert 0 <= on_way <= flow.queue, flow.name
 
 
 def test_every_item_comes_at_its_nanosecond(tmp_path: Path) -> None:

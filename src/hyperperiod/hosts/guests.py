@@ -31,6 +31,11 @@ HOP = "h"
 """The kind of a task that is a hop."""
 NEVER = 2**64
 """The sorting key of a task that comes after all others."""
+FLOW_LIMIT = 256
+HOP_LIMIT = 1024
+ITEM_LIMIT = 16_384
+CLIENT_LIMIT = 256
+"""What a guest has room for."""
 
 
 def guest_words(
@@ -111,13 +116,17 @@ def _overruns(system: System, domain: Domain) -> Iterator[str]:
 
 
 def _flows(system: System, number: int) -> Iterator[str]:
-    """The flows in which a domain has a part, and its channels."""
+    """The flows in which a domain has a part."""
     for index, (flow, hops) in enumerate(zip(system.flows, hop_places(system), strict=True)):
         if all(where != number for where, _ in hops):
             continue
         places = ",".join(f"{where}.{task}" for where, task in hops)
         numbers = map(str, (*_source(flow.source), flow.queue))
         yield ":".join([f"flow={index}", flow.source.kind.value[0], *numbers, places])
+
+
+def wire_words(system: System, number: int) -> Iterator[str]:
+    """What the guest of a domain is told beside, where items go between domains by channels."""
     for channel in channels_of(system):
         other = channel.other(number)
         if other is not None:
@@ -129,6 +138,29 @@ def _source(source: Source) -> tuple[int, int, int, int]:
         min_ns, max_ns = source.think_range_ns
         return min_ns, source.offset_ns, max_ns, source.clients
     return source.period_ns or 0, source.offset_ns, source.jitter_ns, source.burst
+
+
+def counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
+    """What there is of flows, and the most that a guest has room for."""
+    places = hop_places(system)
+    yield "flow", len(system.flows), FLOW_LIMIT
+    for flow in system.flows:
+        yield f"flow {flow.name}: queue", flow.queue, ITEM_LIMIT
+    for number, domain in enumerate(system.domains):
+        here = [
+            (flow.queue, len(hops))
+            for flow, hops in zip(system.flows, places, strict=True)
+            if any(where == number for where, _ in hops)
+        ]
+        what = f"domain {domain.name}: "
+        yield f"{what}items on their way", sum(queue for queue, _ in here), ITEM_LIMIT
+        yield f"{what}hops of its flows", sum(hops for _, hops in here), HOP_LIMIT
+        clients = sum(
+            flow.source.clients or 0
+            for flow, hops in zip(system.flows, places, strict=True)
+            if hops[0][0] == number
+        )
+        yield f"{what}clients", clients, CLIENT_LIMIT
 
 
 def guest_ring_bytes(system: System, number: int, horizon_ns: int) -> int:

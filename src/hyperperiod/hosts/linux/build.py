@@ -73,7 +73,10 @@ MULTIARCH = "x86_64-linux-gnu"
 
 TASKS = tuple(
     SOURCES / "guests" / name
-    for name in ("linux/process.c", "linux/threads.c", "linux/words.c", "executive/arguments.c")
+    for name in (
+        *("linux/process.c", "linux/threads.c", "linux/hops.c", "linux/words.c"),
+        "executive/arguments.c",
+    )
 )
 FLAGS = (
     *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow"),

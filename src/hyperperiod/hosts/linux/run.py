@@ -25,6 +25,7 @@ import numpy as np
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.costs import TICK_PERIOD_NS, longest_ns
+from hyperperiod.hosts.guests import counted_flows
 from hyperperiod.hosts.linux import commands, here, live, script
 from hyperperiod.hosts.linux.attend import LinuxOptions, RunFiles, run_until_done
 from hyperperiod.hosts.linux.build import Images, images, programs_folder
@@ -189,16 +190,16 @@ def _wrong(system: System, key: str, found: str, allowed: str) -> InputError:
 def _refuse(system: System, horizon_ns: int) -> None:
     """InputError for what the simulator can run and this host cannot."""
     wrong = partial(_wrong, system)
-    if system.flows:
-        raise wrong("flow", str(len(system.flows)), "none: processes have no channels")
     _refuse_outside(system, horizon_ns)
     if system.pcpus > PCPU_LIMIT:
         raise wrong("pcpus", str(system.pcpus), f"at most {PCPU_LIMIT}")
     for vcpus in script.lock_domains(system):
         if len(vcpus) > VCPU_LIMIT:
             raise wrong("domain: vcpus", str(len(vcpus)), f"at most {VCPU_LIMIT} with one lock")
-    if len(tasks_of(system)) > TASK_LIMIT:
-        raise wrong("task", str(len(tasks_of(system))), f"at most {TASK_LIMIT}")
+    counted = [("task", len(tasks_of(system)), TASK_LIMIT), *counted_flows(system)]
+    for what, found, limit in counted:
+        if found > limit:
+            raise wrong(what, str(found), f"at most {limit}")
     commands.refuse(system)
     for domain in system.domains:
         where = f"domain {domain.name}: "

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from hyperperiod.hosts.channels import CHANNEL_LIMIT, channels_of, hop_places
+from hyperperiod.hosts.channels import CHANNEL_LIMIT, channels_of
+from hyperperiod.hosts.guests import counted_flows
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.xen.decisions import require_time
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
@@ -47,10 +48,6 @@ DOMAIN_LIMIT = 32
 """Xen keeps the arguments of that many domains at boot."""
 GUEST_VCPU_LIMIT = 16
 GUEST_TASK_LIMIT = 256
-GUEST_FLOW_LIMIT = 256
-GUEST_HOP_LIMIT = 1024
-GUEST_ITEM_LIMIT = 16_384
-GUEST_CLIENT_LIMIT = 256
 """What the executive has room for."""
 UNRANKED = (Scheduler.EDF, Scheduler.FIFO, Scheduler.FAIR)
 """Under these, and the global ones like them, a task has no place of its own among the others."""
@@ -130,25 +127,7 @@ def _refuse_threads(system: System, domain: Domain) -> None:
 
 def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
     """What there is of flows, and the most that a guest and Xen have room for."""
-    places = hop_places(system)
-    yield "flow", len(system.flows), GUEST_FLOW_LIMIT
-    for flow in system.flows:
-        yield f"flow {flow.name}: queue", flow.queue, GUEST_ITEM_LIMIT
-    for number, domain in enumerate(system.domains):
-        here = [
-            (flow.queue, len(hops))
-            for flow, hops in zip(system.flows, places, strict=True)
-            if any(where == number for where, _ in hops)
-        ]
-        what = f"domain {domain.name}: "
-        yield f"{what}items on their way", sum(queue for queue, _ in here), GUEST_ITEM_LIMIT
-        yield f"{what}hops of its flows", sum(hops for _, hops in here), GUEST_HOP_LIMIT
-        clients = sum(
-            flow.source.clients or 0
-            for flow, hops in zip(system.flows, places, strict=True)
-            if hops[0][0] == number
-        )
-        yield f"{what}clients", clients, GUEST_CLIENT_LIMIT
+    yield from counted_flows(system)
     between = "flow: pairs of domains with items between them"
     channels = channels_of(system)
     yield between, len(channels), CHANNEL_LIMIT

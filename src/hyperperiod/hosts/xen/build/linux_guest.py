@@ -26,7 +26,7 @@ DOORSTEP = SOURCES / "guests" / "linux" / "doorstep.S"
 PROGRAM = tuple(
     SOURCES / "guests" / name
     for name in (
-        *("linux/init.c", "linux/classes.c", "linux/threads.c", "linux/words.c"),
+        *("linux/init.c", "linux/classes.c", "linux/threads.c", "linux/hops.c", "linux/words.c"),
         "executive/arguments.c",
     )
 )
