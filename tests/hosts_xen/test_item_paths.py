@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -159,8 +161,22 @@ def test_an_item_that_is_seen_late_was_done_late(system: System, said: Records) 
     assert (found.completions["value"] - before["value"]).tolist() == (moved * 3000).tolist()
 
 
-def test_a_source_that_hears_late_of_an_item_that_left(system: System) -> None:
-    """Three are on their way at 5 ms, or two: that one left at 4.999 ms was not known yet."""
+def in_one_domain(system: System) -> System:
+    """The same hops as tasks of one domain."""
+    first, second = system.domains
+    tasks = tuple(one.tasks[0].replace(name=name) for one, name in ((first, "h"), (second, "k")))
+    flows = tuple(flow.replace(hops=("a.h", "a.k")) for flow in system.flows)
+    return system.replace(domains=(first.replace(tasks=tasks),), flows=flows)
+
+
+@pytest.mark.parametrize("place", [System.replace, in_one_domain], ids=["two", "one"])
+def test_a_source_that_hears_late_of_an_item_that_left(
+    system: System, place: Callable[[System], System]
+) -> None:
+    """Three are on their way at 5 ms, or two: that one left at 4.999 ms was not known yet.
+
+    The hops may be those of two domains, or two threads of one.
+    """
     at_ns = {"came": 0, "passed": 100, "left": 4_999_000}
     rows = [
         (Kind.RELEASE, FIRST, number, at_ns["came"], at_ns["came"] + 5 * MS) for number in range(3)
@@ -176,7 +192,7 @@ def test_a_source_that_hears_late_of_an_item_that_left(system: System) -> None:
             record[name] = value
     records["value"][-3:] = [3, 4, 5]
     found = follow(
-        system,
+        place(system),
         of(records, Kind.RELEASE),
         of(records, Kind.COMPLETE),
         of(records, Kind.ITEM, Kind.DROP),

@@ -77,7 +77,6 @@ class _Way:
         self.flows = system.flows
         self.hops = hops_of(system)
         self.deadlines = [placed.task.deadline_ns or 0 for placed in tasks_of(system)]
-        self.domains = [placed.domain_index for placed in tasks_of(system)]
         self.came: list[Sequence[int]] = []
         self.end_ns = end_ns
         self.releases = releases
@@ -163,9 +162,6 @@ class _Way:
 
     def _put_off_leaving(self, flow: int) -> None:
         """A source that does not know yet of an item that left may drop one too many."""
-        hops = self.hops[flow]
-        if self.domains[hops[0]] == self.domains[hops[-1]]:
-            return
         left = self._left(flow)
         entered = self._entered(flow)
         for number in sorted(self.dropped[flow]):
