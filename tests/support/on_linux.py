@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pytest
@@ -56,6 +56,18 @@ EMULATOR = "Oops: int3"
 """QEMU with a thread for each cpu may run an instruction that the kernel has replaced meanwhile: a
 breakpoint that is there no more when the kernel looks for it, as when it switches sched_ext on."""
 TRIES = 5
+Found = TypeVar("Found")
+
+
+def unbroken(attempt: Callable[[], Found], console: Path) -> Found:
+    """What an attempt returns; one whose machine the emulator broke is made again."""
+    for tries_left in reversed(range(TRIES)):
+        try:
+            return attempt()
+        except FailedError:
+            if not tries_left or EMULATOR not in console.read_text(errors="replace"):
+                raise
+    raise AssertionError
 
 
 def bpf_object(source: str, folder: Path) -> bytes:
@@ -95,18 +107,16 @@ def files_left(
     images = Images(built / image_of(kernel), built / "initramfs.cpio")
     machine = LinuxMachine(images, files, cpus=cpus, icount=icount, arguments=arguments)
     console = folder / "console.log"
-    for tries_left in reversed(range(TRIES)):
-        try:
-            with boot(machine, console) as running:
-                over = f"{DONE}|{COMPLAINT}.*\n"
-                running.wait_for(over, patience_s=PATIENCE_S, look=running.since_start_s)
-                COMPLAINTS.require_none(running.console())
-                running.wait_for_end()
-                return running.files()
-        except FailedError:
-            if not tries_left or EMULATOR not in console.read_text(errors="replace"):
-                raise
-    raise AssertionError
+
+    def attempt() -> dict[str, bytes]:
+        with boot(machine, console) as running:
+            over = f"{DONE}|{COMPLAINT}.*\n"
+            running.wait_for(over, patience_s=PATIENCE_S, look=running.since_start_s)
+            COMPLAINTS.require_none(running.console())
+            running.wait_for_end()
+            return running.files()
+
+    return unbroken(attempt, console)
 
 
 class OnLinux(NamedTuple):
@@ -142,7 +152,8 @@ def run_on_linux(
         requests.append(
             RunRequest(complete(analysis), horizon_ns, seed, path, guaranteed(analysis))
         )
-    results = run_all(requests, options=LinuxOptions(folder=folder, load=load, thefts=thefts))
+    options = LinuxOptions(folder=folder, load=load, thefts=thefts)
+    results = unbroken(lambda: run_all(requests, options=options), folder / "console.log")
     for path in paths:
         require_properties(path)
     return [
