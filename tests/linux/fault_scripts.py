@@ -334,18 +334,18 @@ remove x
 
 def _ends(number: int, kind: str, rng: random.Random) -> str:
     """One end of the daemon, or of the scheduler, or of both, and what there is afterwards."""
-    daemon_dies = f"""\
+    scheduler = "end_scheduler\n" if kind != "daemon" else ""
+    end = f"""\
 kill_daemon
 busybox usleep {rng.randrange(60_000)}
-start_daemon
+{scheduler}start_daemon
 """
-    scheduler = "end_scheduler\n" if kind != "daemon" else ""
     return f"""\
 ask status
 busybox cp /tmp/answer /left/$name/before{number}
 faults requests /tmp/changes 1000 1000 >/dev/null 2>&1 & asking=$!
 busybox usleep {rng.randrange(1_000, 60_000)}
-{scheduler}{daemon_dies if kind != "scheduler" else ""}kill $asking 2>/dev/null
+{end if kind != "scheduler" else scheduler}kill $asking 2>/dev/null
 wait $asking
 runs_again
 said remove x
