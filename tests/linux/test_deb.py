@@ -73,7 +73,9 @@ def test_the_unit_starts_what_is_in_the_package(package: Path, tmp_path: Path) -
     unit = (tmp_path / "usr/lib/systemd/system/hyperperiodd.service").read_text()
     (start,) = (line for line in unit.splitlines() if line.startswith("ExecStart="))
     paths = [word for word in start.partition("=")[2].split() if word.startswith("/")]
-    assert [f".{path}" in FILES for path in paths] == [True] * 3
+    *installed, kept = paths
+    assert [f".{path}" in FILES for path in installed] == [True] * 3
+    assert kept == "/sys/fs/bpf/hyperperiod"
 
 
 @pytest.mark.slow
