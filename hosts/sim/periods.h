@@ -139,7 +139,8 @@ class Periods {
             add_short(since_ns);
         else
             add(budget_ns_);
-        // What it had too much may be more than the period is old: it was used up from the beginning.
+        // What it had too much may be more than the period is old: it was used up from the
+        // beginning.
         if (time_ns > begin_ns_ && had_work_until(time_ns))
             count_.latest_ns = std::max(count_.latest_ns, time_ns - begin_ns_);
     }

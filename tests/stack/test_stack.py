@@ -26,7 +26,7 @@ SCENARIOS = (
     "leave", "global", "stats", "affinity", "fuzz",
 )  # fmt: skip
 CALLS, MANY_CALLS = 20_000, 100_000
-"""Of the fuzzer, here and in a session of its own."""
+"""So many calls the fuzzer makes here, and in a session of its own."""
 KNOWN = "arch/x86/xstate.c"
 """A warning that stock Xen gives at boot about QEMU's processor."""
 
