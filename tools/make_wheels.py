@@ -17,11 +17,15 @@ Where one of the two Pythons is not there, 3.11 and one from 3.12 on, its wheels
 is said; with --all, as for a release, that is an error.
 """
 
+import functools
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from hyperperiod.hosts.linux.build import prebuilt
+from hyperperiod.resources import PREBUILT
 
 TOP = Path(__file__).resolve().parents[1]
 WORK = TOP / "build" / "wheels"
@@ -88,11 +92,9 @@ def headers(arch: str, python: Path) -> Path:
     return folder
 
 
+@functools.cache
 def programs() -> Path:
     """The archive of the programs of the Linux host, from what is built."""
-    from hyperperiod.hosts.linux.build import prebuilt
-    from hyperperiod.resources import PREBUILT
-
     archive = WORK / PREBUILT.name
     WORK.mkdir(parents=True, exist_ok=True)
     prebuilt(TOP / "build" / "linux", archive)

@@ -463,6 +463,40 @@ static const char *enter(const struct system *system, const struct member *membe
     return error == 0 ? NULL : failed("kernel: the member cannot be kept (%s)", strerror(-error));
 }
 
+/* Whether the kernel's half is to know this id of a cgroup, or of a thread or process. */
+static bool is_member(const struct system *system, uint64_t id, bool is_cgroup) {
+    for (uint32_t i = 0; i < system->member_count; i++)
+        if (system->member[i].id == id && (system->member[i].kind == BY_CGROUP) == is_cgroup)
+            return true;
+    return false;
+}
+
+/* Forgets members that are none now. */
+static void forget_others(const struct system *system, const char *name, bool is_cgroup) {
+    const int members = part_called(MAP, name);
+    uint64_t id = 0, next = 0;
+    bool more = bpf_map_get_next_key(members, NULL, &id) == 0;
+
+    while (more) {
+        more = bpf_map_get_next_key(members, &id, &next) == 0;
+        if (!is_member(system, id, is_cgroup))
+            bpf_map_delete_elem(members, &id);
+        id = next;
+    }
+}
+
+/* The kernel's half knows the members of this system, and none that another one had. */
+static const char *enter_members(const struct system *system) {
+    const char *why = NULL;
+
+    forget_others(system, "server_of_cgroup", true);
+    forget_others(system, "server_of_thread", false);
+    for (uint32_t i = 0; i < system->member_count && why == NULL; i++)
+        if (!is_absent(&system->member[i]))
+            why = enter(system, &system->member[i]);
+    return why;
+}
+
 const char *kernel_attach(const struct system *system, const struct member *member) {
     const char *why = is_absent(member) ? NULL : enter(system, member);
 
@@ -527,10 +561,7 @@ static const char *tell_all(const struct system *system) {
     for (uint32_t i = 0; i < SERVER_LIMIT && why == NULL; i++)
         if (system->server[i].present)
             why = set(&system->server[i]);
-    for (uint32_t i = 0; i < system->member_count && why == NULL; i++)
-        if (!is_absent(&system->member[i]))
-            why = enter(system, &system->member[i]);
-    return why;
+    return why != NULL ? why : enter_members(system);
 }
 
 /* The scheduler that is in force, or "" if it is the kernel's own. */
@@ -589,15 +620,6 @@ static const char *put_in_force(void) {
         return failed("kernel: the scheduler cannot be put in force: %.100s %.400s",
                       kernel.state->exit_reason, kernel.state->exit_text);
     return NULL;
-}
-
-/* Members of a system that was in force before are none of this one. */
-static void forget_members(const char *name) {
-    const int members = part_called(MAP, name);
-    uint64_t id;
-
-    while (bpf_map_get_next_key(members, NULL, &id) == 0 && bpf_map_delete_elem(members, &id) == 0)
-        ;
 }
 
 /* --- what outlives the daemon ------------------------------------------------------------------
@@ -742,28 +764,6 @@ static const char *mend_servers(const struct system *system) {
     return why;
 }
 
-/* Whether the kernel's half is to know this id of a cgroup, or of a thread or process. */
-static bool is_member(const struct system *system, uint64_t id, bool is_cgroup) {
-    for (uint32_t i = 0; i < system->member_count; i++)
-        if (system->member[i].id == id && (system->member[i].kind == BY_CGROUP) == is_cgroup)
-            return true;
-    return false;
-}
-
-/* Forgets members that are none now. */
-static void forget_others(const struct system *system, const char *name, bool is_cgroup) {
-    const int members = part_called(MAP, name);
-    uint64_t id = 0, next = 0;
-    bool more = bpf_map_get_next_key(members, NULL, &id) == 0;
-
-    while (more) {
-        more = bpf_map_get_next_key(members, &id, &next) == 0;
-        if (!is_member(system, id, is_cgroup))
-            bpf_map_delete_elem(members, &id);
-        id = next;
-    }
-}
-
 /* Whether what was found in force goes on as this system, without a gap. */
 static bool goes_on(const struct system *system) {
     const char *why = NULL;
@@ -773,11 +773,8 @@ static bool goes_on(const struct system *system) {
         return false;
     kernel.state->recording = system->recording;
     why = mend_servers(system);
-    forget_others(system, "server_of_cgroup", true);
-    forget_others(system, "server_of_thread", false);
-    for (uint32_t i = 0; i < system->member_count && why == NULL; i++)
-        if (!is_absent(&system->member[i]))
-            why = enter(system, &system->member[i]);
+    if (why == NULL)
+        why = enter_members(system);
     if (why == NULL)
         why = refresh(0);
     if (why != NULL) {
@@ -809,8 +806,6 @@ const char *kernel_start(const struct system *system, uint64_t epoch_ns) {
 
     if (why != NULL)
         return why;
-    forget_members("server_of_cgroup");
-    forget_members("server_of_thread");
     fill_state(system, epoch_ns);
     why = tell_all(system);
     if (why == NULL && enders_are_needed())

@@ -76,11 +76,13 @@ static const struct member *next_pattern(const struct system *system, uint32_t a
     return next;
 }
 
+static bool is_self(const struct member *member) {
+    return member->kind == BY_PROCESS && member->id == (uint64_t)getpid();
+}
+
 /* A process or thread of this machine, which is another if it began at another time. */
 static void write_task(FILE *to, const char *name, const struct member *member) {
-    const bool is_self = member->kind == BY_PROCESS && member->id == (uint64_t)getpid();
-
-    if (is_self)
+    if (is_self(member))
         fprintf(to, "attach %s pid=self", name);
     else
         fprintf(to, "attach %s %s=%llu born=%llu", name,
@@ -103,9 +105,8 @@ static void write_members(FILE *to, const struct system *system, bool all, uint3
         if (member->kind == BY_CGROUP && member->pattern == 0 && member->brought == 0) {
             fprintf(to, "attach %s cgroup=%s wait=1\n", name, member->path);
         } else if (member->kind != BY_CGROUP) {
-            const bool lasts = member->kind == BY_PROCESS && member->id == (uint64_t)getpid();
-            *left_out += !lasts;
-            if (lasts || all)
+            *left_out += !is_self(member);
+            if (is_self(member) || all)
                 write_task(to, name, member);
         }
     }

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.channels import channels_of
-from hyperperiod.hosts.guests import guest_words, wire_words
+from hyperperiod.hosts.guests import guest_words
 from hyperperiod.hosts.qemu import COUNTER_HZ
 from hyperperiod.hosts.refuse import refuse
 from hyperperiod.hosts.xen import command_line
@@ -151,7 +151,6 @@ def _machine(system: System, horizon_ns: int, seed: int, board: Board) -> XenMac
             rate=0,
             counter_hz=board.counter_hz,
         )
-        words += wire_words(system, number)
         guests.append(guest_of(system, number, words, memory_bytes))
     return XenMachine(
         hypervisor(),

@@ -35,7 +35,9 @@ FLOW_LIMIT = 256
 HOP_LIMIT = 1024
 ITEM_LIMIT = 16_384
 CLIENT_LIMIT = 256
-"""What a guest has room for."""
+"""What the program that runs a domain's tasks has room for (guests/executive/flow.h): flows of the
+system, and in those that pass the domain all hops, items on their way, and clients of sources that
+begin there. A system with more is refused before it runs."""
 
 
 def guest_words(
@@ -48,8 +50,12 @@ def guest_words(
     memory_bytes: int,
     rate: int = ICOUNT_RATE,
     counter_hz: int = COUNTER_HZ,
+    wires: bool = True,
 ) -> list[str]:
-    """What the guest of domain `number` (from 0, in file order) is told."""
+    """What the guest of domain `number` (from 0, in file order) is told.
+
+    `wires`: items go from domain to domain by channels, of which it is told as well.
+    """
     domain = system.domains[number]
     ranks = task_ranks(domain)
     hops = {task for flow in hop_places(system) for where, task in flow if where == number}
@@ -69,6 +75,7 @@ def guest_words(
         ),
         *_overruns(system, domain),
         *_flows(system, number),
+        *(_wires(system, number) if wires else ()),
     ]
 
 
@@ -125,8 +132,8 @@ def _flows(system: System, number: int) -> Iterator[str]:
         yield ":".join([f"flow={index}", flow.source.kind.value[0], *numbers, places])
 
 
-def wire_words(system: System, number: int) -> Iterator[str]:
-    """What the guest of a domain is told beside, where items go between domains by channels."""
+def _wires(system: System, number: int) -> Iterator[str]:
+    """The channels of a domain."""
     for channel in channels_of(system):
         other = channel.other(number)
         if other is not None:

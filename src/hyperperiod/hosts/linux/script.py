@@ -284,6 +284,7 @@ def words(system: System, number: int, horizon_ns: int, seed: int, *, icount: bo
         memory_bytes=GUEST_RING_OFFSET + guest_ring_bytes(system, number, horizon_ns),
         rate=ICOUNT_RATE if icount else 0,
         counter_hz=NS_PER_UNIT["s"],
+        wires=False,
     )
     return " ".join(told) + "\n"
 

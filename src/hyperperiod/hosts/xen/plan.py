@@ -14,7 +14,7 @@ from pathlib import Path
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.channels import channels_of
 from hyperperiod.hosts.cpio import archive
-from hyperperiod.hosts.guests import guest_ring_bytes, guest_words, job_counts, wire_words
+from hyperperiod.hosts.guests import guest_ring_bytes, guest_words, job_counts
 from hyperperiod.hosts.qemu import ICOUNT_RATE
 from hyperperiod.hosts.recorded_run import RunOptions, RunRequest
 from hyperperiod.hosts.xen import command_line
@@ -82,7 +82,6 @@ def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> Xe
             memory_bytes=memory_bytes,
             rate=ICOUNT_RATE if icount else 0,
         )
-        words += wire_words(system, number)
         guests.append(guest_of(system, number, words, memory_bytes))
     return XenMachine(
         hypervisor=options.hypervisor or hypervisor(),
