@@ -175,27 +175,43 @@ class Asked:
 
 
 def test_a_command_is_in_its_server_before_it_begins(tmp_path: Path) -> None:
-    """And its cgroup goes with it, and is no member any more."""
+    """And its cgroup, which is below ours, goes with it, and is no member any more."""
     daemon = Asked()
-    listed = tmp_path / f"hyperperiod-{os.getpid()}" / "cgroup.procs"
+    host = _host_with_us_in(tmp_path, "/user.slice/own.scope")
+    ours = f"user.slice/own.scope/hyperperiod-{os.getpid()}"
+    listed = host.cgroups / ours / "cgroup.procs"
+    # A kernel's folder would go with what is in it.
     script = 'test "$(cat "$0")" = $$ && rm "$0" && exit $1'
-    code = launch(
-        "s", ["sh", "-c", script, str(listed), "7"], daemon, KernelFiles(cgroups=tmp_path)
-    )
+    code = launch("s", ["sh", "-c", script, str(listed), "7"], daemon, host)
     assert code == 7
-    cgroup = f"s cgroup=/{listed.parent.name}"
-    assert daemon.requests == [f"attach {cgroup}", f"detach {cgroup}"]
+    assert daemon.requests == [f"attach s cgroup=/{ours}", f"detach s cgroup=/{ours}"]
     assert not listed.parent.exists()
-    assert launch("s", ["sh", "-c", "kill -9 $$"], daemon, KernelFiles(cgroups=tmp_path)) == 128 + 9
+    in_root = _host_with_us_in(tmp_path / "root", "/")
+    script = 'rm "$0" && kill -9 $$'
+    listed = in_root.cgroups / f"hyperperiod-{os.getpid()}" / "cgroup.procs"
+    assert launch("s", ["sh", "-c", script, str(listed)], daemon, in_root) == 128 + 9
+    assert daemon.requests[-1] == f"detach s cgroup=/hyperperiod-{os.getpid()}"
+
+
+def _host_with_us_in(folder: Path, cgroup: str) -> KernelFiles:
+    """Files of a kernel that shows this process in a cgroup."""
+    host = KernelFiles(folder / "proc", folder / "cgroups")
+    (host.cgroups / cgroup.lstrip("/")).mkdir(parents=True)
+    ours = host.proc / str(os.getpid())
+    ours.mkdir(parents=True)
+    (ours / "cgroup").write_text(f"0::{cgroup}\n")
+    return host
 
 
 def test_a_command_that_cannot_be_in_its_server_does_not_begin(tmp_path: Path) -> None:
-    host = KernelFiles(cgroups=tmp_path)
+    host = _host_with_us_in(tmp_path, "/")
     with pytest.raises(InputError, match="'none'"):
         launch("none", ["touch", str(tmp_path / "begun")], Asked(), host)
-    assert list(tmp_path.iterdir()) == []
+    assert list(host.cgroups.iterdir()) == []
+    assert not (tmp_path / "begun").exists()
+    host.cgroups.rmdir()
     with pytest.raises(MissingError, match="no cgroup can be made"):
-        launch("s", ["true"], Asked(), KernelFiles(cgroups=tmp_path / "nowhere"))
+        launch("s", ["true"], Asked(), host)
 
 
 # --- members ---------------------------------------------------------------------------------
