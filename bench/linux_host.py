@@ -126,10 +126,8 @@ def measure() -> Iterator[Row]:
 
 
 def _script() -> str:
-    """The machine's first program."""
+    """What the machine does."""
     parts = [
-        script.SCRIPT,
-        f'COMPLAINT="{script.COMPLAINT}"\nDONE="{script.DONE}"\ncpus=1\n',
         MEASURE,
         KERNEL,
         _decisions(),
@@ -193,10 +191,8 @@ def measured() -> dict[str, int]:
 
     MissingError where it cannot be booted, SkippedError where stack cannot be counted.
     """
-    files = _programs()
-    files["init"] = _script().encode()
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
-        machine = LinuxMachine(images(), files)
+        machine = LinuxMachine(images(), _script(), files=_programs())
         with boot(machine, Path(folder) / "console.log") as running:
             try:
                 running.wait_for(script.DONE, patience_s=PATIENCE_S)

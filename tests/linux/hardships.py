@@ -154,7 +154,8 @@ def run(
     programs = {"bin/faults": (TOP / "build/linux-faults/faults").read_bytes()}
     script = "".join([f'keep="{keep}"\n', HELPERS, hardships, END])
     icount = counts or cpus == 1
-    return dict(_left(files_left(script, folder, cpus=cpus, icount=icount, programs=programs)))
+    found = files_left(script, folder, first="", cpus=cpus, icount=icount, programs=programs)
+    return dict(_left(found))
 
 
 def _left(files: dict[str, bytes]) -> Iterator[tuple[str, Left]]:

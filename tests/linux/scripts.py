@@ -17,7 +17,6 @@ from tests.support.on_linux import TOP, files_left, load_program
 
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.linux.build import KERNEL
-from hyperperiod.hosts.linux.script import START
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.trace.format import Kind
 
@@ -125,7 +124,7 @@ def run_phases(
     """
     parts = [f"begin {name}\n{text}end\n" for name, text in phases.items()]
     programs = {"bin/load": load_program(folder)}
-    script = "".join([START, PRELUDE, *parts])
+    script = "".join([PRELUDE, *parts])
     icount = counts or cpus == 1
     left = files_left(
         script,

@@ -15,8 +15,6 @@ import pytest
 from tests.linux.scripts import capabilities
 from tests.support.on_linux import TOP, bpf_object, files_left, load_program
 
-from hyperperiod.hosts.linux.script import START
-
 pytestmark = pytest.mark.xdist_group("daemon on linux")
 
 JOBS = 100
@@ -110,7 +108,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     )  # fmt: skip
     programs = {"bin/periodic": program.read_bytes(), "bin/load": load_program(folder)}
     programs["bin/no-queues.o"] = bpf_object(NO_QUEUES, folder)
-    return files_left(f"{START}{BODY}", folder, programs=programs)
+    return files_left(BODY, folder, programs=programs)
 
 
 def status(left: dict[str, bytes], name: str) -> dict[str, Any]:

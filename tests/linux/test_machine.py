@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
-from tests.support.on_linux import files_left
+from tests.support.on_linux import files_of, need_linux
+
+from hyperperiod.hosts.linux.build import Images
+from hyperperiod.hosts.linux.machine import LinuxMachine
+from hyperperiod.hosts.linux.script import END
 
 LOOK = """\
 head -c 64 /dev/urandom >/left/random
@@ -15,14 +20,24 @@ grep -m 1 "now at" /proc/timer_list >/left/now
 """Random bytes, which come of all that the kernel has seen, and the time in nanoseconds."""
 
 
-def left(folder: Path) -> dict[str, bytes]:
+def left(images: Images, folder: Path) -> dict[str, bytes]:
     """What a machine has seen of itself, shortly before it is off."""
     folder.mkdir()
-    return files_left(LOOK, folder)
+    return files_of(LinuxMachine(images, f"{LOOK}{END}"), folder)
 
 
 def test_two_machines_are_the_same(tmp_path: Path) -> None:
-    first, again = left(tmp_path / "first"), left(tmp_path / "again")
+    """Whether or not they go on from the same snapshot."""
+    built = need_linux()
+    found = []
+    images = Images(tmp_path / "vmlinuz", tmp_path / "initramfs.cpio")
+    for path in images.all:
+        shutil.copyfile(built / path.name, path)
+    for name in ("first", "again"):
+        found += [left(images, tmp_path / f"{name}-{run}") for run in range(2)]
+        (snapshot,) = (tmp_path / "snapshots").iterdir()
+        snapshot.unlink()
+    first, *others = found
     assert set(first) >= {"random", "interrupts", "now"}
     assert len(first["random"]) == 64
-    assert first == again
+    assert others == [first] * 3

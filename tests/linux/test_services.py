@@ -84,7 +84,7 @@ def test_the_script_puts_each_service_in_its_server() -> None:
     for number, name in enumerate(("web", "database", "client")):
         assert f"ask attach d{number}.0 cgroup=/sys/fs/cgroup/{name}\n" in run
     assert f"clients $port 40 {7 * MS} $epoch $((epoch + {900 * MS})) 5 " in run
-    text = script.init([run], cpus=1, start_s=2, prepare=services_script.prepare())
+    text = script.init(services_script.prepare(), cpus=1) + script.booted([run], start_s=2)
     shell = subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False)
     assert (shell.returncode, shell.stderr) == (0, "")
 

@@ -13,8 +13,6 @@ import pytest
 from tests.linux.scripts import run_phases
 from tests.support.on_linux import bpf_object, files_left
 
-from hyperperiod.hosts.linux.script import START
-
 pytestmark = pytest.mark.xdist_group("starts on linux")
 
 REFUSED = """\
@@ -30,6 +28,7 @@ ask policy name=ds pcpus=0
 ask server first pcpu=0 period_ns=10000000 budget_ns=3000000
 hyperperiodctl start >/left/isolated
 busybox killall hyperperiodd
+while busybox pidof hyperperiodd >/dev/null; do busybox usleep 10000; done
 hyperperiodd --cpus 1 --object /bin/refused.o >/left/refused 2>&1
 echo $? >>/left/refused
 """
@@ -42,8 +41,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("starts")
     programs = {"bin/refused.o": bpf_object(REFUSED, folder)}
     arguments = "isolcpus=1"
-    script = f"{START}{BODY}"
-    return files_left(script, folder, cpus=2, icount=False, arguments=arguments, programs=programs)
+    return files_left(BODY, folder, cpus=2, icount=False, arguments=arguments, programs=programs)
 
 
 def test_with_isolcpus_the_reason_is_the_kernels(left: dict[str, bytes]) -> None:

@@ -88,8 +88,12 @@ load hog
 echo $it >/sys/fs/cgroup/apart/cgroup.procs
 load hog
 ask start
-busybox sleep 0.3
-ask status
+for look in $(busybox seq 50); do
+    busybox sleep 0.1
+    ask status
+    used=$(busybox sed 's/.*"used_ns": \\([0-9]*\\).*/\\1/' /tmp/answer)
+    [ "$used" -le 60000000 ] || break
+done
 echo member >/sys/fs/cgroup/apart/cpuset.cpus.partition
 echo $it >/sys/fs/cgroup/cgroup.procs
 """

@@ -21,7 +21,7 @@ from tests.support.on_linux import TOP, need_linux
 from hyperperiod.hosts.linux.attend import COMPLAINTS
 from hyperperiod.hosts.linux.build import Images
 from hyperperiod.hosts.linux.machine import LinuxMachine, boot
-from hyperperiod.hosts.linux.script import COMPLAINT, DONE, MACHINE
+from hyperperiod.hosts.linux.script import COMPLAINT, DONE
 from hyperperiod.hosts.watched import tied_to_us
 
 DAEMONS = (Path("/usr/lib/qemu/virtiofsd"), Path("/usr/libexec/virtiofsd"))
@@ -80,7 +80,7 @@ def session(script: str, given: dict[str, bytes], folder: Path, cpus: int = 1) -
     """
     built = need_linux()
     images = Images(built / "vmlinuz", built / "initramfs.cpio")
-    files: dict[str, bytes | None] = {"init": f"{MACHINE}{ROOT}".encode(), "given": None}
+    files: dict[str, bytes | None] = {"given": None}
     files |= {f"given/{name}": content for name, content in given.items()}
     files["given/session"] = f"cd /tmp\n{script}".encode()
     with files_of_this_machine() as socket:
@@ -92,8 +92,8 @@ def session(script: str, given: dict[str, bytes], folder: Path, cpus: int = 1) -
             *("-device", "vhost-user-fs-pci,chardev=files,tag=host"),
         )
         machine = LinuxMachine(
-            images, files, cpus=cpus, icount=cpus == 1, memory_mib=MEMORY_MIB, devices=devices,
-            waits=True,
+            images, ROOT, files=files, cpus=cpus, icount=cpus == 1, memory_mib=MEMORY_MIB,
+            devices=devices, waits=True,
         )  # fmt: skip
         with boot(machine, folder / "console.log") as running:
             running.wait_for(

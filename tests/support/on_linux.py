@@ -24,8 +24,8 @@ from hyperperiod.hosts.linux.attend import COMPLAINTS, NO_LOAD, ExtraLoad, Linux
 from hyperperiod.hosts.linux.build import KERNEL, Images, build, image_of
 from hyperperiod.hosts.linux.machine import LinuxMachine, boot, tool
 from hyperperiod.hosts.linux.run import run_all
-from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, SCRIPT
-from hyperperiod.hosts.recorded_run import LATE, RunRequest
+from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, START
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import FailedError, MissingError, Overheads, System
 from hyperperiod.model.stolen import Stolen
@@ -90,22 +90,29 @@ def files_left(
     script: str,
     folder: Path,
     *,
+    first: str = START,
     cpus: int = 1,
     icount: bool = True,
     arguments: str = "",
     programs: Mapping[str, bytes] = NO_PROGRAMS,
     kernel: str = KERNEL,
 ) -> dict[str, bytes]:
-    """What a script leaves in /left, on a machine of so many cpus.
+    """What a script leaves in /left, on a machine of so many cpus that has done something `first`:
+    it has started hyperperiodd, unless something else is said.
 
     `arguments` are more of the kernel's, whose name is `kernel`; `programs` are files by their path
     there. A complaint of the script is an error. A machine that the emulator broke is booted again.
     """
     built = need_linux(kernel)
-    said = f'COMPLAINT="{COMPLAINT}"\nDONE="{DONE}"\nLATE="{LATE}"\ncpus={cpus}\n'
-    files = {"init": "".join([SCRIPT, said, script, END]).encode(), **programs}
     images = Images(built / image_of(kernel), built / "initramfs.cpio")
-    machine = LinuxMachine(images, files, cpus=cpus, icount=icount, arguments=arguments)
+    machine = LinuxMachine(
+        images, f"{script}{END}", first, programs, cpus=cpus, icount=icount, arguments=arguments
+    )
+    return files_of(machine, folder)
+
+
+def files_of(machine: LinuxMachine, folder: Path) -> dict[str, bytes]:
+    """What the script of a machine leaves in /left; otherwise as `files_left`."""
     console = folder / "console.log"
 
     def attempt() -> dict[str, bytes]:

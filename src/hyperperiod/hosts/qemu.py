@@ -13,18 +13,24 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from hyperperiod.hosts.qmp import Monitor, MonitorError
 from hyperperiod.hosts.watched import SilentError, Watched, tied_to_us
 
 START_TIMEOUT_S = 30.0
+LOOK_EVERY_S = 0.01
 COUNTER_HZ = 62_500_000
 """How fast the system counter of an arm64 machine runs: a tick is 16 ns."""
 ICOUNT_RATE = 1000
 """Instructions per 1000 ns on a machine that counts them."""
+FAST: Mapping[str, Any] = {"max-bandwidth": 1 << 40}
+"""QEMU writes a machine's state to a file, so no network is to be spared (bytes per second)."""
+LOADED = ("-incoming", "defer")
+"""Arguments of QEMU's for a machine that `load` tells what state it is in."""
+SNAPSHOT = "snapshot"
 
 
 class Emulator(Watched):
@@ -59,16 +65,43 @@ class Emulator(Watched):
         """Lets a stopped machine go on."""
         self.ask("cont")
 
+    def save(self, file: BinaryIO) -> None:
+        """Leaves the state of the machine, once it has stopped itself, in a file; QEMU ends."""
+        self._wait_while("running")
+        self.ask("migrate-set-parameters", **FAST)
+        self._exchange("migrate", file)
+        while (found := self.ask("query-migrate"))["status"] not in ("completed", "failed"):
+            time.sleep(LOOK_EVERY_S)
+        if found["status"] == "failed":
+            raise self.failed(f"the machine's state is not saved ({found.get('error-desc')})")
+        self.ask("quit")
+        self.wait_for_end()
+
+    def load(self, file: BinaryIO) -> None:
+        """Puts a machine (LOADED) into the state that another one has left in a file."""
+        self._exchange("migrate-incoming", file)
+        self._wait_while("inmigrate")
+
+    def _exchange(self, command: str, file: BinaryIO) -> None:
+        self.ask("getfd", file, fdname=SNAPSHOT)
+        self.ask(command, uri=f"fd:{SNAPSHOT}")
+
+    def _wait_while(self, status: str) -> None:
+        while self.ask("query-status")["status"] == status:
+            self.require_sound(self.console())
+            time.sleep(LOOK_EVERY_S)
+
     def read(self, address: int, size: int) -> bytes:
         """Reads `size` bytes of memory; of a running machine, as they are at some instant."""
         dump = self._folder / "dump"
         self.ask("pmemsave", val=address, size=size, filename=str(dump))
         return dump.read_bytes()
 
-    def ask(self, command: str, **arguments: object) -> Any:
-        """What QEMU's monitor answers; SilentError where it does not."""
+    def ask(self, command: str, file: BinaryIO | None = None, **arguments: object) -> Any:
+        """What QEMU's monitor answers to a command, with which it is handed a file or none;
+        SilentError where it does not."""
         try:
-            return self._monitor.ask(command, **arguments)
+            return self._monitor.ask(command, file, **arguments)
         except MonitorError as error:
             raise self.failed(f"QEMU does not answer ({error})", SilentError) from None
 
@@ -82,7 +115,7 @@ class Emulator(Watched):
                     raise self.failed("QEMU did not start") from None
                 if time.monotonic() > until:
                     raise self.failed("QEMU does not answer") from None
-            time.sleep(0.01)
+            time.sleep(LOOK_EVERY_S)
 
     def said(self) -> list[str]:
         """What QEMU itself has said."""

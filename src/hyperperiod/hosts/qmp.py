@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import socket
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 REPLY_TIMEOUT_S = 60.0
 
@@ -35,11 +35,14 @@ class Monitor:
         self._read()  # the greeting
         self.ask("qmp_capabilities")
 
-    def ask(self, command: str, **arguments: Any) -> Any:
-        """What the machine answers; MonitorError if it refuses or has gone."""
-        message = {"execute": command, "arguments": arguments}
+    def ask(self, command: str, file: BinaryIO | None = None, **arguments: Any) -> Any:
+        """What the machine answers; MonitorError if it refuses or has gone.
+
+        `file` is handed over with the command.
+        """
+        message = json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n"
         try:
-            self._socket.sendall(json.dumps(message).encode() + b"\n")
+            socket.send_fds(self._socket, [message], [] if file is None else [file.fileno()])
             while True:
                 answer = self._read()
                 if "error" in answer:

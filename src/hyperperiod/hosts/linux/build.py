@@ -6,8 +6,9 @@ sched_ext; others are there by name (KERNELS), for the same programs. With it co
 static libraries that the programs are linked with, so that these run on any Linux. All packages are
 only unpacked: nothing is installed. Of our sources come the BPF programs, hyperperiodd,
 hyperperiodctl, `tasks`, which runs a domain's tasks as threads, `supervise`, which starts and ends
-a command, and `events`, which does to a run what is done to it from outside. A wheel brings them
-compiled (PREBUILT); then neither compilers nor libraries are needed.
+a command, `events`, which does to a run what is done to it from outside, and `snapshot`, from which
+on a machine is another one each time. A wheel brings them compiled (PREBUILT); then neither
+compilers nor libraries are needed.
 
 The results are vmlinuz and initramfs.cpio in linux/ of the job's folder; they are made anew when a
 package or a source changed.
@@ -84,9 +85,10 @@ FLAGS = (
 )
 EVENTS = (SOURCES / "guests" / "linux" / "events.c",)
 SUPERVISE = (SOURCES / "guests" / "linux" / "supervise.c",)
+SNAPSHOT = (SOURCES / "guests" / "linux" / "snapshot.c",)
 OF_SERVICES = (SOURCES / "guests" / "services" / "clients.c",)
-OURS = (*TASKS, *EVENTS, *SUPERVISE, *OF_SERVICES)
-PROGRAMS = ("hyperperiodd", "hyperperiodctl", "tasks", "events", "supervise")
+OURS = (*TASKS, *EVENTS, *SUPERVISE, *SNAPSHOT, *OF_SERVICES)
+PROGRAMS = ("hyperperiodd", "hyperperiodctl", "tasks", "events", "supervise", "snapshot")
 CLIENTS = "clients"
 """A program that only machines with services have."""
 OBJECT = "hyperperiod.bpf.o"
@@ -112,6 +114,11 @@ class Images:
     def with_layer(self, layer: Path) -> Images:
         """The same with one more archive of files."""
         return replace(self, layers=(*self.layers, layer))
+
+    @property
+    def all(self) -> Sequence[Path]:
+        """The kernel, and the archives of files in their order."""
+        return (self.kernel, self.files, *self.layers)
 
     @property
     def busybox(self) -> Path:
@@ -282,8 +289,9 @@ def _compile(out: Path, root: Path) -> None:
     sysroot = [f"--sysroot={root}", f"-B{libraries}", f"-L{libraries}"]
     gcc = ["gcc", *FLAGS, *sysroot, "-isystem", str(root / "usr" / "include" / MULTIARCH)]
     names = (*PROGRAMS[2:], CLIENTS)
-    for name, sources in zip(names, (TASKS, EVENTS, SUPERVISE, OF_SERVICES), strict=True):
-        _run(out, [*gcc, "-o", str(out / name), *map(str, sources)])
+    sources = (TASKS, EVENTS, SUPERVISE, SNAPSHOT, OF_SERVICES)
+    for name, each in zip(names, sources, strict=True):
+        _run(out, [*gcc, "-o", str(out / name), *map(str, each)])
 
 
 def _run(out: Path, command: Sequence[str]) -> None:

@@ -256,9 +256,9 @@ def _booting(
     runs = _runs(requests, options, cpus)
 
     def begin(start_s: int, console: Path) -> AbstractContextManager[RunningLinux]:
-        text = script.init(runs, cpus=_locks(requests), start_s=start_s, prepare=prepare)
-        all_files = files | {"init": text.encode()}
-        return boot(LinuxMachine(built, all_files, cpus=len(cpus), icount=icount), console)
+        text = script.booted(runs, start_s=start_s, prepare=prepare)
+        machine = LinuxMachine(built, text, script.START, files, cpus=len(cpus), icount=icount)
+        return boot(machine, console)
 
     return begin
 
@@ -280,7 +280,7 @@ def _beginning_here(
 
     def begin(start_s: int, console: Path) -> AbstractContextManager[here.LocalRun]:
         def text(place: script.Place) -> str:
-            return script.here(runs, place, cpus=_locks(requests), start_s=start_s)
+            return script.here(runs, place, cpus=pcpus, start_s=start_s)
 
         return here.begin(folder, files, text, console)
 
@@ -289,10 +289,6 @@ def _beginning_here(
 
 def _pcpus(requests: Sequence[RunRequest]) -> int:
     return max(request.system.pcpus for request in requests)
-
-
-def _locks(requests: Sequence[RunRequest]) -> int:
-    return script.cpus_of([request.system for request in requests])
 
 
 def _runs(requests: Sequence[RunRequest], options: LinuxOptions, cpus: Sequence[int]) -> list[str]:

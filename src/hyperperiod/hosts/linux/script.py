@@ -8,10 +8,11 @@ to the run from outside has processes of its own (outside.py). When all are ther
 put in force. At the horizon the processes end; the scheduler's rings and theirs are left in a
 folder. Whatever goes wrong ends it too, and is said on the console.
 
-In a machine of QEMU's (`init`) the script is the first program: it makes the folders that a Linux
-needs, writes what is left to the port of results, and turns the machine off. On the kernel of this
-machine (`here`) the daemon is a process of the script's own, with sockets of its own. It ends with
-the script, however that ends, and so the kernel's own scheduler goes on.
+In a machine of QEMU's the first program (`init`) makes the folders that a Linux needs and starts
+hyperperiodd; the script (`booted`) goes on from there, writes what is left to the port of results,
+and turns the machine off. On the kernel of this machine (`here`) the daemon is a process of the
+script's own, with sockets of its own. It ends with the script, however that ends, and so the
+kernel's own scheduler goes on.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.model import Scope, System, vcpus_of
 from hyperperiod.model.units import NS_PER_UNIT
 
+READY = "hyperperiod: ready"
 BEGUN, DONE, COMPLAINT = "hyperperiod: begins at", "hyperperiod: done", "hyperperiod: error:"
 EPOCH = "epoch=0"
 """In the words of a domain, where the script puts the epoch."""
@@ -124,8 +126,12 @@ read_clock() {
 }
 """
 
-SCRIPT = f"{MACHINE}\n{ASK}"
-"""How the script of a machine begins; COMPLAINT is to be set next."""
+GO_ON = f"""\
+echo "{READY}"
+{{ snapshot >/tmp/given && cpio -i -u </tmp/given; }} 2>/tmp/answer || give_up "$(cat /tmp/answer)"
+rm /tmp/given
+. /script
+"""
 
 START = """\
 hyperperiodd --cpus $cpus --object "$object" >"$tmp/daemon" 2>&1 ||
@@ -174,16 +180,23 @@ over
 """
 
 
-def init(runs: Sequence[str], *, cpus: int, start_s: int, prepare: str = "") -> str:
-    """The first program of a machine, for runs one after the other, on `cpus` cpus that servers may
-    be on.
+def init(first: str, *, cpus: int) -> str:
+    """The first program of a machine with so many cpus.
+
+    After what it does first it takes the files of its run, and goes on with the script.
+    """
+    return f"{MACHINE}\n{ASK}{_said()}cpus={cpus}\n{first}{GO_ON}"
+
+
+def booted(runs: Sequence[str], *, start_s: int, prepare: str = "") -> str:
+    """The script of a machine that has started hyperperiodd, for runs one after the other.
 
     The epoch of each is `start_s` seconds after the first of its processes is made. A run can be
     ended early, by a line on the port of orders, if it is the only one.
     """
     # Nobody but us is on that machine whom servers that leave nothing to others could frighten.
-    settings = f"force=1\n{_settings(cpus, start_s)}"
-    return "".join([SCRIPT, settings, START, prepare, *_with_orders(runs), END])
+    settings = f"force=1\nstart_s={start_s}\n"
+    return "".join([settings, prepare, *_with_orders(runs), END])
 
 
 class Place(NamedTuple):
@@ -197,7 +210,8 @@ class Place(NamedTuple):
 
 
 def here(runs: Sequence[str], place: Place, *, cpus: int, start_s: int) -> str:
-    """The script for runs on the kernel of this machine; otherwise as `init`.
+    """The script for runs on the kernel of this machine, on `cpus` cpus that servers may be on;
+    otherwise as `booted`.
 
     Servers that leave nothing to all others for long are refused: the others are whoever uses this
     machine.
@@ -212,14 +226,13 @@ def here(runs: Sequence[str], place: Place, *, cpus: int, start_s: int) -> str:
         "force": 0,
     }
     head = "".join(f"{name}={quote(str(value))}\n" for name, value in values.items())
-    settings = _settings(cpus, start_s)
+    settings = f"{_said()}cpus={cpus}\nstart_s={start_s}\n"
     return "".join([head, HERE, ASK, settings, START, *_with_orders(runs), 'echo "$DONE"\n'])
 
 
-def _settings(cpus: int, start_s: int) -> str:
-    """The numbers that a script has, and what it says."""
-    said = f'COMPLAINT="{COMPLAINT}"\nBEGUN="{BEGUN}"\nDONE="{DONE}"\nLATE="{LATE}"\n'
-    return f"{said}cpus={cpus}\nstart_s={start_s}\n"
+def _said() -> str:
+    """What a script says."""
+    return f'COMPLAINT="{COMPLAINT}"\nBEGUN="{BEGUN}"\nDONE="{DONE}"\nLATE="{LATE}"\n'
 
 
 def _with_orders(runs: Sequence[str]) -> Sequence[str]:
@@ -266,11 +279,6 @@ def domains_of_tasks(system: System) -> list[int]:
     return [
         number for number, domain in enumerate(system.domains) if not commands.has_commands(domain)
     ]
-
-
-def cpus_of(systems: Sequence[System]) -> int:
-    """On so many cpus runs of these systems need locks, and rings, of their own."""
-    return max(len(lock_domains(system)) for system in systems)
 
 
 def words(system: System, number: int, horizon_ns: int, seed: int, *, icount: bool) -> str:

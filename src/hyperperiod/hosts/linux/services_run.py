@@ -67,18 +67,15 @@ def run_sessions(
     for one in requests:
         _refuse(one.run)
     images = services_images()
-    systems = [one.run.system for one in requests]
     runs = [
         services_script.run(one.run.system, number, one.clients, one.run.horizon_ns, one.run.seed)
         for number, one in enumerate(requests)
     ]
 
     def begin(start_s: int, console: Path) -> AbstractContextManager[RunningLinux]:
-        prepare = services_script.prepare()
-        cpus = script.cpus_of(systems)
-        text = script.init(runs, cpus=cpus, start_s=start_s, prepare=prepare)
-        files = {"init": text.encode()}
-        return boot(LinuxMachine(images, files, memory_mib=MEMORY_MIB), console)
+        text = script.booted(runs, start_s=start_s)
+        first = f"{script.START}{services_script.prepare()}"
+        return boot(LinuxMachine(images, text, first, memory_mib=MEMORY_MIB), console)
 
     def watch(console: str, _now_s: int) -> None:
         if progress is not None:
