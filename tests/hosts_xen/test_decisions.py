@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from hyperperiod.hosts.decisions import DECISION_NS, require_time
 from hyperperiod.hosts.xen.command_line import xen_arguments
-from hyperperiod.hosts.xen.decisions import DECISION_NS, require_time
 from hyperperiod.model import InputError, System
 
 XEN = Path(__file__).parents[2] / "hosts" / "xen"
@@ -35,7 +35,7 @@ def servers(
 def test_the_time_of_a_decision_is_that_of_xen() -> None:
     said = re.search(r"XEN_HYPERPERIOD_DECISION_NS (\d+)U", (XEN / "public.h").read_text())
     assert said is not None
-    assert int(said[1]) == DECISION_NS
+    assert int(said[1]) == DECISION_NS["Xen"]
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_what_there_is_no_time_for_is_refused(system: System, found: str) -> Non
     ],
 )
 def test_what_there_is_time_for_is_not(system: System) -> None:
-    require_time(system)
+    require_time(system, "Xen")

@@ -23,10 +23,10 @@ from pathlib import Path
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.for_host import widened
+from hyperperiod.hosts.decisions import require_time
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.refuse import refuse
 from hyperperiod.hosts.xen import command_line
-from hyperperiod.hosts.xen.decisions import require_time
 from hyperperiod.model import (
     Domain,
     InputError,
@@ -75,7 +75,7 @@ def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, st
         _refuse_name(index, domain)
     system = widened(system, complete(Analysis(system)), computed_grid_ns=US)
     _require_microseconds(system)
-    require_time(system)
+    require_time(system, "Xen")
     pools = _pools(system, chosen)
     files: dict[str, str | bytes | Path] = {
         f"{domain.name}.cfg": _configuration(system, domain, chosen, pool)

@@ -85,6 +85,19 @@ def _refuse(system: System, cpus: Sequence[int]) -> None:
         raise InputError("", None, "--cpus", found, f"{system.pcpus} cpus, as the system has pcpus")
 
 
+def require_bound_tasks(system: System) -> None:
+    """InputError for tasks that move between vcpus: a thread belongs to one server."""
+    for domain in system.domains:
+        where = f"domain {domain.name}: "
+        if domain.scheduler not in INSIDE:
+            allowed = f"{', '.join(INSIDE)}, where tasks stay on their vcpu, on Linux"
+            raise InputError(system.name, None, f"{where}scheduler", str(domain.scheduler), allowed)
+        for task in domain.tasks if domain.vcpus > 1 else ():
+            if task.vcpu is None:
+                key = f"{where}task {task.name}: vcpu"
+                raise InputError(system.name, None, key, "nothing", "the vcpu of the task on Linux")
+
+
 def requests(
     system: System, cpus: Sequence[int], name_of: Callable[[Vcpu], str] = attrgetter("name")
 ) -> Iterator[str]:

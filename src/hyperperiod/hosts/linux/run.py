@@ -201,14 +201,7 @@ def _refuse(system: System, horizon_ns: int) -> None:
         if found > limit:
             raise wrong(what, str(found), f"at most {limit}")
     commands.refuse(system)
-    for domain in system.domains:
-        where = f"domain {domain.name}: "
-        if domain.scheduler not in live.INSIDE:
-            allowed = f"{', '.join(live.INSIDE)}, where tasks stay on their vcpu,"
-            raise wrong(f"{where}scheduler", str(domain.scheduler), allowed)
-        for task in domain.tasks if domain.vcpus > 1 else ():
-            if task.vcpu is None:
-                raise wrong(f"{where}task {task.name}: vcpu", "nothing", "the vcpu of the task")
+    live.require_bound_tasks(system)
 
 
 def _refuse_outside(system: System, horizon_ns: int) -> None:

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from hyperperiod.hosts.channels import CHANNEL_LIMIT, channels_of
+from hyperperiod.hosts.decisions import require_time
 from hyperperiod.hosts.guests import counted_flows
 from hyperperiod.hosts.priorities import Priorities
-from hyperperiod.hosts.xen.decisions import require_time
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
 from hyperperiod.model import (
     Change,
@@ -144,7 +144,7 @@ def xen_arguments(
 
     InputError for servers that Xen would refuse at boot.
     """
-    require_time(system)
+    require_time(system, "Xen")
     listed = items(system)
     if ring_bytes is not None:
         listed.append(f"ring={exact_bytes(ring_bytes)}")
