@@ -55,6 +55,11 @@ class ForHost(NamedTuple):
         return self.counted.schedulable is True or self.counted.without is not True
 
     @property
+    def with_stolen(self) -> System:
+        """The system with the host's `[[stolen]]` tables as well: what `judged` is about."""
+        return self.judged.resolution.known()
+
+    @property
     def sentence(self) -> str:
         """Whose overheads were counted, and what holds with them."""
         words = {True: "yes", False: "no", None: "unknown"}
@@ -79,8 +84,8 @@ class ForHost(NamedTuple):
         )
         return f"""## What the servers hold for
 
-`hyperperiod analyze system.toml` says it: with the overheads in there ({", ".join(times) or NONE}),
-and for the tasks in there, not for what your guests do.
+`hyperperiod analyze system.toml` says it, with the overheads in there
+({", ".join(times) or NONE}), and for the tasks in there, not for what runs in their place.
 
 {self.sentence.replace("warning:", "**Warning:**")}
 """

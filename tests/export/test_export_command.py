@@ -46,6 +46,8 @@ def test_json_lists_the_files(tmp_path: Path) -> None:
         ("--to", "xen-dom0less", FLIGHT, "--base", "here"),
         ("--to", "xen-dom0less", FLIGHT, "--base", "0x123"),
         ("--to", "xen-dom0less", FLIGHT, "--epoch", "soon"),
+        ("--to", "linux", TOP / "systems" / "hot-swap.toml"),
+        ("--to", "linux", FLIGHT, "--overheads", "none", "--cpus", "1,2"),
         ("--to", "nowhere", FLIGHT),
     ],
 )

@@ -12,13 +12,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from tests.linux.daemons import Daemon, daemon_in, program
+from tests.support.building import TOP
 
 from hyperperiod.cli import main
+from hyperperiod.export import export_linux
+from hyperperiod.for_host import for_host
 from hyperperiod.hosts.linux.client import Client
+from hyperperiod.hosts.linux.live import DAEMON
 from hyperperiod.hosts.linux.save import HEAD, save
-from hyperperiod.model import MissingError
+from hyperperiod.model import InputError, MissingError, load_system, vcpus_of
 from hyperperiod.model.policy import PRESETS, Scope
 
+SYSTEMS = TOP / "systems"
 SEED = int(os.environ.get("HYPERPERIOD_SEED", "20250101"))
 OF_A_DAEMON = ("pid", "clock_ns", "base_ns")
 OF_A_NUMBER = ("used_ns", "runs_at")
@@ -209,6 +214,50 @@ def test_systems_under_every_policy_come_back(tmp_path: Path, name: str) -> None
         assert made >= 4, (SEED, name)
         daemon.does("start force=1")
         require_back(daemon, tmp_path)
+
+
+NOT_EXPORTED = {
+    "avionics-unfitted": "domain[1].pcpu",
+    "csa-synthetic": "budgets of the servers on pcpu 0",
+    "deferrable-edf-counterexample": "budgets of the servers on pcpu 0",
+    "ertds-example3": "spare: period",
+    "exsched-table2": "budgets of the servers on pcpu 1",
+    "exsched-table2-unfitted": "domain[0].pcpu",
+    "flight-control": "budgets of the servers on pcpu 0",
+    "hot-swap": "swap",
+    "late-packets-psedf": "domain driver: interface: budget",
+    "late-packets-sedf": "domain driver: interface: budget",
+    "late-packets-sedf-prime": "domain service-2: interface: budget",
+    "linux-four-vcpus": "budgets of the servers on pcpu 3",
+    "overload": "budgets of the servers on pcpu 0",
+    "stability-control-one-pcpu-sedf": "budgets of the servers on pcpu 0",
+    "stability-control-unfitted": "domain[1].pcpu",
+}
+"""Example systems that a Linux machine cannot have, and the key that says why."""
+
+
+@pytest.mark.parametrize("path", sorted(SYSTEMS.glob("*.toml")), ids=lambda path: path.stem)
+def test_what_is_exported_comes_back(tmp_path: Path, path: Path) -> None:
+    """Each example system is performed as it is exported, and saved as what it was."""
+    if path.stem in NOT_EXPORTED:
+        with pytest.raises(InputError) as refused:
+            export_linux(for_host(load_system(path), "linux").with_stolen)
+        assert refused.value.key == NOT_EXPORTED[path.stem]
+        return
+    files = export_linux(for_host(load_system(path), "linux").with_stolen)
+    asked = tmp_path / "asked"
+    asked.write_text(str(files["requests"]))
+    with daemon_in(tmp_path, "--requests", str(asked)) as daemon:
+        assert not any("requests:" in line for line in daemon.log), daemon.log
+        status = daemon.does("status")
+        assert status["running"] is True
+        servers = {one["name"]: one for one in status["servers"]}
+        for vcpu in vcpus_of(load_system(path)):
+            (member,) = servers.pop(vcpu.name)["members"]
+            assert member["waits"] is True
+        assert list(servers) == [DAEMON]
+        lines = require_back(daemon, tmp_path)
+    assert len(lines) == len(asked.read_text().splitlines()) - 1
 
 
 # --- the file --------------------------------------------------------------------------------

@@ -99,6 +99,7 @@ def test_everybody_else_demands_them(use: Callable[[System], object], file: Path
         ("compare",),
         ("compare", "--policies", "ptps,crps"),
         ("export", "--to", "xen-xl"),
+        ("export", "--to", "linux"),
     ],
 )
 def test_commands_demand_them(command: tuple[str, ...], file: Path, tmp_path: Path) -> None:

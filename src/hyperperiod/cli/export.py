@@ -24,7 +24,14 @@ from hyperperiod.cli.options import (
     system_argument,
 )
 from hyperperiod.cli.systems import about, read_system
-from hyperperiod.export import FOR_ANALYSIS, Board, export_dom0less, export_xl, write_folder
+from hyperperiod.export import (
+    FOR_ANALYSIS,
+    Board,
+    export_dom0less,
+    export_linux,
+    export_xl,
+    write_folder,
+)
 from hyperperiod.export.xl import US
 from hyperperiod.for_host import HostCostOptions, for_host
 from hyperperiod.model.result_object import json_text
@@ -34,7 +41,7 @@ if TYPE_CHECKING:
 
     from hyperperiod.model import Policy
 
-TARGETS = ("xen-dom0less", "xen-xl", "carts", "carts-result", "csv", "toml")
+TARGETS = ("linux", "xen-dom0less", "xen-xl", "carts", "carts-result", "csv", "toml")
 
 
 def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
@@ -92,7 +99,8 @@ def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int
     "--cpus",
     callback=read_cpus,
     metavar="LIST",
-    help="xen-xl: which pcpus of Xen's, such as 1-2,4. Default: from 1 on.",
+    help="linux: which cpus of the machine, such as 2-3. Default: from 0 on. xen-xl: which pcpus of"
+    " Xen's. Default: from 1 on.",
 )
 @host_cost_options
 @json_option
@@ -115,26 +123,29 @@ def export(
     grid_ns: int | None,
     as_json: bool,
 ) -> None:
-    """xen-dom0less: device tree, boot line and images for a board that boots Xen without a
-    toolstack. xen-xl: a file for each domain and the commands that start them. carts: input of
-    the CARTS tool; carts-result: what is found, in the form of its output. csv: a table of the
-    tasks. toml: the system itself. Interfaces that the file leaves open are computed, for Xen with
-    its overheads: the exit code is 1 where every deadline holds without these and is not proved
-    with them. An earlier export in DIR is replaced; a folder with anything else in it is left
-    alone.
+    """linux: what hyperperiodd performs at its start, and units of systemd. xen-dom0less: device
+    tree, boot line and images for a board that boots Xen without a toolstack. xen-xl: a file for
+    each domain and the commands that start them. carts: input of the CARTS tool; carts-result: what
+    is found, in the form of its output. csv: a table of the tasks. toml: the system itself.
+    Interfaces that the file leaves open are computed, for a host with its overheads: the exit code
+    is 1 where every deadline holds without these and is not proved with them. An earlier export in
+    DIR is replaced; a folder with anything else in it is left alone.
     """
     system, ready = read_system(system_file, policy), None
     costs: HostCostOptions = {"overheads": overheads, "margin": margin, "grid_ns": grid_ns}
     if target in FOR_ANALYSIS:
-        refuse_host_costs(f"--to {target}", "--to xen-dom0less or xen-xl", **costs)
+        refuse_host_costs(f"--to {target}", "--to linux, xen-dom0less or xen-xl", **costs)
     with about(system_file):
         if target in FOR_ANALYSIS:
             files = FOR_ANALYSIS[target](system)
         else:
             step_ns = US if target == "xen-xl" else 1
-            ready = for_host(system, "xen", **costs, computed_grid_ns=step_ns)
-            system = ready.system
-        if target == "xen-xl":
+            host = target if target == "linux" else "xen"
+            ready = for_host(system, host, **costs, computed_grid_ns=step_ns)
+            system = ready.with_stolen if target == "linux" else ready.system
+        if target == "linux":
+            files = export_linux(system, cpus)
+        elif target == "xen-xl":
             files = export_xl(system, cpus)
         elif target == "xen-dom0less":
             board = Board(epoch_ns, counter_hz, base)

@@ -244,7 +244,7 @@ def _unit(name: str) -> str:
         raise InputError("", None, "member unit", repr(unit), "one that `systemctl status` knows")
     if shown.get("ControlGroup") and not WILD.search(unit):
         return shown["ControlGroup"]
-    return _slice(unit) if unit.endswith(".slice") else f"{_slice(shown['Slice'])}/{unit}"
+    return slice_path(unit) if unit.endswith(".slice") else f"{slice_path(shown['Slice'])}/{unit}"
 
 
 def _shown(unit: str) -> dict[str, str]:
@@ -263,8 +263,8 @@ def _shown(unit: str) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _slice(name: str) -> str:
-    """The cgroup of a slice, whose name says what it is in: a-b.slice is in a.slice."""
+def slice_path(name: str) -> str:
+    """Returns the cgroup of a slice of systemd: by its name a-b.slice is in a.slice."""
     words = name.removesuffix(".slice").split("-")
     if not any(words):
         return ""
