@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # hyperperiodd over a kernel that is a log, hyperperiodctl, and the task API, under sanitizers:
-# make -f tests/linux/daemon.mk, from the top of the repository, puts them into build/linux-fake.
+# make -f tests/linux/daemon.mk, from the top of the repository, puts them into build/linux-fake. What
+# hyperperiodctl reads of processes is in the folder `proc` of the one that it is started in.
 
 OUT := build/linux-fake
 DAEMON := hosts/linux/daemon
+CONTROL := hosts/linux/control
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Werror -Wswitch -D_GNU_SOURCE $(SANITIZE)
 INCLUDES := -I. -I$(DAEMON)
@@ -25,9 +27,9 @@ $(OUT)/rt_driver: tests/linux/rt_driver.c hosts/linux/api/hyperperiod_rt.c $(wil
 	@mkdir -p $(OUT)
 	$(CC) $(CFLAGS) -Ihosts/linux/api -o $@ $(filter %.c,$^)
 
-$(OUT)/hyperperiodctl: hosts/linux/control/hyperperiodctl.c
+$(OUT)/hyperperiodctl: $(wildcard $(CONTROL)/*.c $(CONTROL)/*.h) words/words.h
 	@mkdir -p $(OUT)
-	$(CC) $(CFLAGS) -o $@ $<
+	$(CC) $(CFLAGS) $(INCLUDES) -DPROC='"proc"' -o $@ $(filter %.c,$^)
 
 $(OUT)/%.o: $(DAEMON)/%.c $(HEADERS)
 	@mkdir -p $(OUT)

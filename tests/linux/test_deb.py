@@ -22,6 +22,7 @@ FILES = {
     "./usr/lib/hyperperiod/hyperperiod.bpf.o": "-rw-r--r--",
     "./usr/lib/systemd/system/hyperperiodd.service": "-rw-r--r--",
     "./usr/sbin/hyperperiodd": "-rwxr-xr-x",
+    "./usr/share/containers/oci/hooks.d/hyperperiod.json": "-rw-r--r--",
     "./usr/share/doc/hyperperiodd/changelog.gz": "-rw-r--r--",
     "./usr/share/doc/hyperperiodd/copyright": "-rw-r--r--",
     "./usr/share/lintian/overrides/hyperperiodd": "-rw-r--r--",

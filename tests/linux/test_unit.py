@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import configparser
 import itertools
+import json
 import os
 import shlex
 import shutil
@@ -76,7 +77,11 @@ def test_what_the_unit_starts_is_installed(installed: Installed) -> None:
     assert Path(values["--object"]).read_bytes() == (need_linux() / BUILT[2]).read_bytes()
     assert Path(values["--requests"]) == installed.requests
     assert installed.requests.is_file()
-    assert os.access(installed.prefix / "bin" / "hyperperiodctl", os.X_OK)
+    tool = installed.prefix / "bin" / "hyperperiodctl"
+    assert os.access(tool, os.X_OK)
+    hooks = installed.prefix / "share/containers/oci/hooks.d"
+    (hook,) = (json.loads(path.read_text())["hook"] for path in hooks.iterdir())
+    assert hook["path"] == str(tool)
 
 
 def test_requests_that_are_there_are_kept(tmp_path: Path) -> None:
@@ -146,7 +151,7 @@ def test_servers_outlive_the_daemon_and_not_the_unit(installed: Installed) -> No
     """Pins are there until SIGTERM; what the next daemon reads is there until the unit stops."""
     service = installed.service()
     values = dict(itertools.pairwise(installed.start()))
-    tool = (TOP / "hosts/linux/control/hyperperiodctl.c").read_text()
+    tool = (TOP / "hosts/linux/control/client.c").read_text()
     assert f'#define KEEP_FOLDER "{values["--keep"]}"' in tool
     assert service["RuntimeDirectoryPreserve"] == "restart"
     assert service["ExecReload"] == "/bin/kill -HUP $MAINPID"

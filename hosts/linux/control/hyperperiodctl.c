@@ -4,7 +4,8 @@
  *
  * The words of the command line are the request (docs/linux/control.md). The file of an answer,
  * as that of `rings` or `requests`, is written to the PATH of path=PATH, by the rights of the one
- * who calls: the daemon never opens a file that a request names.
+ * who calls: the daemon never opens a file that a request names. As `hyperperiodctl hook` it is
+ * what runtimes of containers call (hook.h).
  *
  * Exit codes: 0 done, 2 refused, 3 nobody answers.
  */
@@ -14,42 +15,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#define REFUSED 2
-#define LACKS 3
-#define KEEP_FOLDER "/sys/fs/bpf/hyperperiod"
-#define KEPT KEEP_FOLDER "/link-scheduler" /* kernel.c: the pin that is there while all is */
-#define REQUEST_BYTES 4096u
-#define ANSWER_BYTES 0x20000u
+#include "client.h"
+#include "hook.h"
 
 static const char usage[] =
     "usage: hyperperiodctl [--socket PATH] REQUEST...\n"
     "such as: hyperperiodctl status; hyperperiodctl rings path=FILE\n"
+    "or, by a runtime of containers: hyperperiodctl hook\n"
     "Requests: docs/linux/control.md. Exit codes: 0 done, 2 refused, 3 no daemon.\n";
-
-static int connect_to(const char *path) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const int made = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-    if (strlen(path) >= sizeof(address.sun_path)) {
-        fprintf(stderr, "hyperperiodctl: --socket: found a path that is too long\n");
-        return -1;
-    }
-    strcpy(address.sun_path, path);
-    if (made >= 0 && connect(made, (struct sockaddr *)&address, sizeof(address)) == 0)
-        return made;
-    fprintf(stderr, "hyperperiodctl: found no daemon at %s (%s), allowed: after `hyperperiodd`\n",
-            path, strerror(errno));
-    if (access(KEPT, F_OK) == 0)
-        fputs("hyperperiodctl: the servers of a daemon that died are in force still. A new "
-              "hyperperiodd --keep takes them over; without one, `rm -r " KEEP_FOLDER
-              "` ends them.\n",
-              stderr);
-    return -1;
-}
 
 /* The words as one request; path=PATH is for this tool and no part of it. */
 static bool join(int count, char **words, char *request, const char **path) {
@@ -67,27 +42,6 @@ static bool join(int count, char **words, char *request, const char **path) {
         length += (size_t)more;
     }
     return length > 0;
-}
-
-/* Receives an answer, which ends with a zero then, and the file that comes with it, or -1. */
-static bool receive(int from, char *answer, int *file) {
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
-    } with;
-    struct iovec bytes = {.iov_base = answer, .iov_len = ANSWER_BYTES};
-    struct msghdr message = {
-        .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &with, .msg_controllen = sizeof(with)};
-    const ssize_t length = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
-    const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-
-    *file = -1;
-    if (length <= 0)
-        return false;
-    answer[length] = 0;
-    if (head != NULL && head->cmsg_type == SCM_RIGHTS)
-        memcpy(file, CMSG_DATA(head), sizeof(*file));
-    return true;
 }
 
 /* Copies the file of an answer to the path. */
@@ -119,6 +73,8 @@ int main(int count, char **words) {
         fputs(usage, from == count ? stderr : stdout);
         return from == count ? REFUSED : 0;
     }
+    if (strcmp(words[from], "hook") == 0)
+        return hook(socket_path);
     if (!join(count - from, words + from, request, &path)) {
         fprintf(stderr, "hyperperiodctl: found a request of no byte or more than %u\n",
                 REQUEST_BYTES);
@@ -127,13 +83,11 @@ int main(int count, char **words) {
     const int daemon = connect_to(socket_path);
     if (daemon < 0)
         return LACKS;
-    if (send(daemon, request, strlen(request), MSG_NOSIGNAL) < 0
-        || !receive(daemon, answer, &file)) {
-        fprintf(stderr, "hyperperiodctl: the daemon has ended before it answered\n");
+    const enum outcome outcome = ask(daemon, request, answer, &file);
+    if (outcome == LACKS)
         return LACKS;
-    }
     puts(answer);
-    if (strncmp(answer, "{\"ok\": true", 11) != 0)
+    if (outcome == REFUSED)
         return REFUSED;
     if (file >= 0 && path != NULL && !keep(file, path)) {
         fprintf(stderr, "hyperperiodctl: %s: %s\n", path, strerror(errno));
