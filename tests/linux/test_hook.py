@@ -2,8 +2,8 @@
 """`hyperperiodctl hook`: containers have servers by their annotations.
 
 Daemon and tool are those of daemons.py, whose cgroups are folders. A container is a process that
-waits, in a cgroup that is said by a file; no runtime of containers is needed. What runtimes read,
-hosts/linux/control/hyperperiod.json, is looked at as well.
+waits, in a cgroup that is said by a file. What runtimes read, hosts/linux/control/hyperperiod.json,
+is looked at as well; at the end a runtime, crun, calls the hook.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,7 +21,9 @@ from typing import Any
 
 import pytest
 from tests.linux.daemons import Daemon, daemon_in, program
+from tests.linux.whole import session
 from tests.support.building import TOP
+from tests.support.on_linux import need_linux
 
 SEED = int(os.environ.get("HYPERPERIOD_SEED", "20250101"))
 ID = "3f5c" * 16
@@ -363,3 +366,78 @@ def test_runtimes_call_it_for_containers_with_our_annotations() -> None:
     ]
     assert [bool(re.search(key, name)) for name in asked] == [True, True, False, False]
     assert re.search(value, "3ms/10ms")
+
+
+# --- a runtime ---------------------------------------------------------------------------------
+
+SESSION = """\
+chmod +x busybox hyperperiodd hyperperiodctl
+mkdir -p b/rootfs/bin b/rootfs/proc b/rootfs/dev /run/hyperperiod
+cp busybox b/rootfs/bin
+./hyperperiodd --foreground --object hyperperiod.bpf.o >left/log 2>&1 &
+for look in $(seq 100); do
+    ./hyperperiodctl status >left/look 2>&1 && break
+    sleep 0.3
+done
+for request in "policy name=ds pcpus=0" "server hyperperiodd pcpu=0 best_effort=1" \
+    "attach hyperperiodd pid=self" start; do
+    ./hyperperiodctl $request >>left/asked || exit 1
+done
+sh -c 'while :; do :; done' &
+crun() { /usr/bin/crun --root /run/crun "$@" >>left/crun 2>&1; }
+for turn in 1 2; do
+    cp small b/config.json
+    crun run --no-pivot -d -b b $turn-3f5c3f5c3f5c || exit 1
+    ./hyperperiodctl status >left/first$turn
+    sleep 3
+    ./hyperperiodctl status >left/last$turn
+    crun kill $turn-3f5c3f5c3f5c KILL
+    crun delete -f $turn-3f5c3f5c3f5c || exit 1
+    ./hyperperiodctl status >left/after$turn
+done
+cp large b/config.json
+crun run --no-pivot -d -b b 3-3f5c3f5c3f5c && exit 1
+exit 0
+"""
+
+
+def bundle(budget: str) -> bytes:
+    """A container that never sleeps, as a runtime reads it."""
+    hooks = [{"path": "/tmp/hyperperiodctl", "args": ["hyperperiodctl", "hook"]}]
+    told = {"hyperperiod.budget": budget, "hyperperiod.server": "shop"}
+    words = ["/bin/busybox", "sh", "-c", "while :; do :; done"]
+    return json.dumps({
+        "ociVersion": "1.0.2",
+        "process": {"user": {"uid": 0, "gid": 0}, "args": words, "cwd": "/"},
+        "root": {"path": "rootfs"},
+        "annotations": told | {"run.oci.hooks.stderr": "/tmp/left/said"},
+        "hooks": {"createRuntime": hooks, "poststop": hooks},
+        "linux": {"namespaces": [{"type": "mount"}, {"type": "pid"}]},
+        "mounts": [
+            {"destination": "/dev", "type": "tmpfs", "source": "tmpfs"},
+            {"destination": "/proc", "type": "proc", "source": "proc"},
+        ],
+    }).encode()  # fmt: skip
+
+
+@pytest.mark.slow
+def test_crun_gives_containers_their_budgets(tmp_path: Path) -> None:
+    """On a kernel with sched_ext: two of a name, one after the other, and one that is too large."""
+    if shutil.which("crun") is None:
+        pytest.skip("crun: not found; apt-get install crun")
+    built = need_linux()
+    names = ("hyperperiodd", "hyperperiodctl", "hyperperiod.bpf.o")
+    given = {name: (built / name).read_bytes() for name in names}
+    given |= {"busybox": (built / "root/usr/bin/busybox").read_bytes(), "small": bundle("3ms/10ms"),
+              "large": bundle("99ms/100ms")}  # fmt: skip
+    left = session(SESSION, given, tmp_path)
+    for turn in "12":
+        first, last = (
+            json.loads(left[f"{name}{turn}"])["servers"][1] for name in ("first", "last")
+        )
+        assert first["name"] == "shop"
+        had = (last["used_ns"] - first["used_ns"]) / (last["now_ns"] - first["now_ns"])
+        assert had == pytest.approx(0.3, abs=0.002)
+        after = [server["name"] for server in json.loads(left[f"after{turn}"])["servers"]]
+        assert after == ["hyperperiodd"]
+    assert b"hyperperiodd: budgets: found servers that may keep" in left["said"]

@@ -262,6 +262,7 @@ systemctl daemon-reload
 systemctl restart NAME
 # a container
 docker run --cgroup-parent {_slice(one)} IMAGE
+podman run --annotation hyperperiod.server={one.name} IMAGE
 # a command
 systemd-run --slice={_slice(one)} COMMAND
 # a cgroup that stays where it is; the same line in {REQUESTS} has it last
