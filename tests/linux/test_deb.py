@@ -16,6 +16,8 @@ from tests.support.on_linux import need_linux
 from hyperperiod.version import VERSION
 from tools import make_deb
 
+pytestmark = pytest.mark.xdist_group("package of hyperperiodd")
+
 FILES = {
     "./etc/hyperperiod/requests": "-rw-r--r--",
     "./usr/bin/hyperperiodctl": "-rwxr-xr-x",
