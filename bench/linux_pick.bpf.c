@@ -38,7 +38,7 @@ int bench_work(struct bench_picks *to) {
 
     bpf_local_irq_save(&flags);
     HP_FOR (id, to->servers)
-        arrive(id);
+        arrive(id, 0);
     bpf_local_irq_restore(&flags);
     return 0;
 }

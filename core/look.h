@@ -55,6 +55,12 @@ HP_FN hp_u64 hp_deadline_ns(const struct hp_core *core, hp_u32 vcpu) {
     return core->server[HP_INDEX(vcpu, HP_VCPUS)].deadline_ns;
 }
 
+/* Whether a server that has work gets its whole budget at each of its deadlines, and nothing
+ * between two of them. */
+HP_FN hp_u32 hp_refills_whole(const struct hp_core *core) {
+    return hp_has(core, HP_TIMED | HP_CARRIES);
+}
+
 /* The server's budget and period, as they are until its next refill. */
 HP_FN hp_u64 hp_budget_ns(const struct hp_core *core, hp_u32 vcpu) {
     return core->server[HP_INDEX(vcpu, HP_VCPUS)].params.budget_ns;

@@ -152,29 +152,26 @@ static __always_inline void record_work(const struct lock_domain *domain, hp_u32
                  hp_record_what(kind, HP_NONE, HP_RECORD_NONE, 0));
 }
 
-/* The answer of a pick. Field by field: a word would have to be put together of what is not. */
+/* The answer of a pick, as four words. */
 static __always_inline void record_grant(const struct lock_domain *domain, hp_u32 lock, hp_u32 pcpu,
                                          const struct hp_grant *grant) {
     struct lx_ring *ring = ring_of(lock);
-    struct hp_record *record;
+    hp_u64 *words, kind;
 
     if (!ring)
         return;
-    record = next_of(ring);
-    record->time = hp_now_ns(&domain->core);
-    record->value = grant->until_ns;
-    record->job = grant->level;
-    record->pcpu = (unsigned short)pcpu;
-    record->vcpu = (unsigned short)grant->run;
-    record->payer = (unsigned short)grant->pay;
-    record->task = HP_RECORD_NONE;
-    record->kind = grant->run == HP_NONE ? HP_RECORD_IDLE : HP_RECORD_RUN;
-    record->flags = 0;
-    record->reserved = 0;
+    words = (hp_u64 *)next_of(ring);
+    words[0] = hp_now_ns(&domain->core);
+    words[1] = grant->until_ns;
+    words[2] = hp_record_who(grant->level, pcpu, grant->run);
+    kind = hp_record_what(HP_RECORD_RUN, 0, HP_RECORD_NONE, 0);
+    if (grant->run == HP_NONE)
+        kind = hp_record_what(HP_RECORD_IDLE, 0, HP_RECORD_NONE, 0);
     if (grant->also != HP_NONE)
-        record->flags = HP_RECORD_SECOND_PAYER;
+        kind |= hp_record_what(0, 0, 0, HP_RECORD_SECOND_PAYER);
     if (grant->level)
-        record->flags |= HP_RECORD_EXTRA;
+        kind |= hp_record_what(0, 0, 0, HP_RECORD_EXTRA);
+    words[3] = kind | hp_record_what(0, grant->pay, 0, 0);
     pass_on(ring);
 }
 
@@ -194,17 +191,127 @@ static __always_inline hp_u64 policy_word(const struct hp_policy *policy) {
 
 /* --- usage ---------------------------------------------------------------------------------- */
 
+static __always_inline struct served *served_of(struct lock_domain *domain, hp_u32 vcpu) {
+    return &domain->served[HP_INDEX(vcpu, HP_VCPUS)];
+}
+
 static __always_inline struct lx_usage *usage_of(struct lock_domain *domain, hp_u32 vcpu) {
-    return &domain->usage[HP_INDEX(vcpu, HP_VCPUS)];
+    return &served_of(domain, vcpu)->usage;
+}
+
+static __always_inline struct lx_waits *waits_of(struct lock_domain *domain, hp_u32 vcpu) {
+    return &domain->waits[HP_INDEX(vcpu, HP_VCPUS)];
+}
+
+static __always_inline struct supply *supply_of(struct lock_domain *domain, hp_u32 vcpu) {
+    return &served_of(domain, vcpu)->supply;
+}
+
+/* So many periods of a server end, one after the other; by their end it had used so much. */
+static __always_inline void close_periods(struct supply *supply, struct lx_usage *usage,
+                                          hp_u64 used_ns, hp_u64 periods) {
+    const hp_u64 goal_ns = supply->base_ns + supply->budget_ns;
+    const hp_u64 left_ns = used_ns < goal_ns ? goal_ns - used_ns : 0;
+
+    if (usage->threads > 0 && supply->end_ns >= supply->first_ns + supply->period_ns) {
+        usage->supplied_ns =
+            hp_min(usage->supplied_ns, supply->budget_ns - hp_min(supply->budget_ns, left_ns));
+        if (left_ns > supply->budget_ns / LX_SHORT_PARTS)
+            usage->shorts += periods;
+    }
+    supply->end_ns += periods * supply->period_ns;
+    supply->base_ns = hp_min(goal_ns, used_ns);
+}
+
+/* How many periods of a server have ended from the end of the one that was looked after last. */
+static __always_inline hp_u64 ended_by(const struct supply *supply, hp_u64 now_ns) {
+    return (now_ns - supply->end_ns) / supply->period_ns + 1;
+}
+
+/* The periods of a server that have ended by now, up to which it has paid for so long. Several have
+ * only where it waited for long, or a pick comes very late. */
+VERB hp_u32 end_periods(struct lock_domain *domain HP_NOT_NULL, hp_u32 vcpu, hp_u64 paid_ns,
+                        hp_u64 now_ns) {
+    struct supply *supply = supply_of(domain, vcpu);
+    struct lx_usage *usage = usage_of(domain, vcpu);
+    const hp_u64 from_ns = now_ns - paid_ns, used_ns = usage->used_ns - paid_ns;
+
+    if (from_ns >= supply->end_ns)
+        close_periods(supply, usage, used_ns, 1);
+    if (from_ns >= supply->end_ns)
+        close_periods(supply, usage, used_ns, ended_by(supply, from_ns));
+    if (now_ns >= supply->end_ns)
+        close_periods(supply, usage, used_ns + supply->end_ns - from_ns, 1);
+    if (now_ns >= supply->end_ns)
+        close_periods(supply, usage, usage->used_ns, ended_by(supply, now_ns));
+    return 0;
+}
+
+/* Whole periods that have ended by now, and were looked after, are counted. */
+VERB hp_u32 count_periods(struct lock_domain *domain HP_NOT_NULL, hp_u32 vcpu, hp_u64 now_ns) {
+    struct supply *supply = supply_of(domain, vcpu);
+    struct lx_usage *usage = usage_of(domain, vcpu);
+    hp_u64 periods;
+
+    if (!supply->period_ns || !usage->threads || now_ns < supply->first_ns + supply->period_ns)
+        return 0;
+    periods = (now_ns - supply->first_ns) / supply->period_ns;
+    usage->periods += periods;
+    usage->supplied_ns = hp_min(usage->supplied_ns, supply->budget_ns);
+    supply->first_ns += periods * supply->period_ns;
+    return 0;
+}
+
+/* A server gets work, or comes under other rules: what period it is in. After the core was told. */
+static __always_inline void begin_supply(struct lock_domain *domain, hp_u32 vcpu) {
+    const struct hp_core *core = &domain->core;
+    const hp_u64 end_ns = hp_deadline_ns(core, vcpu);
+    struct supply *supply = supply_of(domain, vcpu);
+
+    if (!supply->period_ns)
+        return;
+    supply->end_ns = end_ns;
+    supply->first_ns = end_ns;
+    if (hp_now_ns(core) + hp_period_ns(core, vcpu) <= end_ns)
+        supply->first_ns -= hp_period_ns(core, vcpu);
+    supply->base_ns =
+        usage_of(domain, vcpu)->used_ns + (hp_u64)hp_remaining_ns(core, vcpu) - supply->budget_ns;
+}
+
+/* A server has other parameters from its next period on, or comes under other rules: the period
+ * that it is in is not whole. */
+static __always_inline void supply_with(struct lock_domain *domain, hp_u32 vcpu, hp_u64 period_ns,
+                                        hp_u64 budget_ns) {
+    struct supply *supply = supply_of(domain, vcpu);
+
+    supply->period_ns = hp_refills_whole(&domain->core) ? period_ns : 0;
+    supply->budget_ns = budget_ns;
+    supply->end_ns = HP_NEVER;
+    begin_supply(domain, vcpu);
+    supply->first_ns = supply->end_ns;
+}
+
+/* A server has paid for so long, up to now. */
+static __always_inline void look_after(struct lock_domain *domain, hp_u32 vcpu, hp_u64 paid_ns,
+                                       hp_u64 now_ns) {
+    if (now_ns >= supply_of(domain, vcpu)->end_ns)
+        end_periods(domain, vcpu, paid_ns, now_ns);
+}
+
+/* Who pays for a grant of its own budget, or nobody. */
+static __always_inline struct served *payer_of(struct lock_domain *domain,
+                                               const struct hp_grant *grant) {
+    return grant->pay < HP_VCPUS && !grant->level ? served_of(domain, grant->pay) : 0;
 }
 
 /* The grant of a pcpu lasted until now, since the last account: whose time was it, and who ran?
  * While this cpu waited for the lock another may have told the core a later instant: for the core,
- * now is not before that. */
-static __always_inline void account_grant(struct lock_domain *domain, const struct hp_grant *grant,
-                                          hp_u64 *since_ns, const struct managed *cpu,
-                                          hp_u64 now_ns) {
-    const hp_u32 run = grant->run, pay = grant->pay;
+ * now is not before that. Returns how long that was: who asks looks after the payer's periods. */
+static __always_inline hp_u64 account_grant(struct lock_domain *domain,
+                                            const struct hp_grant *grant, struct served *payer,
+                                            hp_u64 *since_ns, const struct managed *cpu,
+                                            hp_u64 now_ns) {
+    const hp_u32 run = grant->run;
     hp_u64 span_ns = 0;
 
     now_ns = hp_max(now_ns, hp_now_ns(&domain->core));
@@ -212,37 +319,66 @@ static __always_inline void account_grant(struct lock_domain *domain, const stru
         span_ns = now_ns - *since_ns;
         *since_ns = now_ns;
     }
-    if (pay < HP_VCPUS && !grant->level) {
-        usage_of(domain, pay)->used_ns += span_ns;
-        if (run == pay)
-            return;
+    if (payer) {
+        payer->usage.used_ns += span_ns;
+        if (run == grant->pay)
+            return span_ns;
         if (run != HP_NONE)
-            usage_of(domain, pay)->donated_ns += span_ns;
+            payer->usage.donated_ns += span_ns;
     }
-    if (grant->also < HP_VCPUS)
+    if (grant->also < HP_VCPUS) {
         usage_of(domain, grant->also)->used_ns += span_ns;
-    else if (run < HP_VCPUS && !(cpu && cpu->is_lent))
+        look_after(domain, grant->also, span_ns, now_ns);
+    } else if (run < HP_VCPUS && !(cpu && cpu->is_lent)) {
         usage_of(domain, run)->extra_ns += span_ns;
+    }
+    return span_ns;
 }
 
 static __always_inline void account(struct lock_domain *domain, const struct managed *cpu,
                                     hp_u32 pcpu, hp_u64 now_ns) {
-    account_grant(domain, hp_granted(&domain->core, pcpu),
-                  &domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)], cpu, now_ns);
+    const struct hp_grant *grant = hp_granted(&domain->core, pcpu);
+    struct served *payer = payer_of(domain, grant);
+    const hp_u64 span_ns = account_grant(domain, grant, payer,
+                                         &domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)], cpu, now_ns);
+
+    if (payer)
+        look_after(domain, grant->pay, span_ns, hp_max(now_ns, hp_now_ns(&domain->core)));
 }
 
-/* A grant ended: what its payer owes is what the pick was late. */
-static __always_inline void count_overrun(struct lock_domain *domain, hp_u32 payer) {
-    struct lx_usage *usage = usage_of(domain, payer);
+/* All that is known of a server is brought up to now. With the lock held. */
+VERB hp_u32 account_all(struct lock_domain *domain HP_NOT_NULL, hp_u32 id, hp_u64 now_ns) {
+    const hp_u32 vcpu = LX_NUMBER_OF(id);
+
+    HP_FOR (pcpu, lx.global ? lx.places : 1)
+        account(domain, any_cpu(cpu_at(lx.global ? pcpu : LX_LOCK_OF(id))), pcpu, now_ns);
+    now_ns = hp_max(now_ns, hp_now_ns(&domain->core));
+    look_after(domain, vcpu, 0, now_ns);
+    count_periods(domain, vcpu, now_ns);
+    return 0;
+}
+
+/* A grant ended for which this server has paid so long, and is charged: what it owes is what the
+ * pick was late. If its budget is used up its period is done, and the next one has so much less. */
+static __always_inline void end_payment(struct lock_domain *domain, struct served *payer,
+                                        hp_u32 vcpu, hp_u64 span_ns) {
+    hp_i64 left_ns;
     hp_u64 owed_ns;
 
-    if (payer >= HP_VCPUS || hp_remaining_ns(&domain->core, payer) >= 0)
+    if (hp_now_ns(&domain->core) >= payer->supply.end_ns)
+        end_periods(domain, vcpu, span_ns, hp_now_ns(&domain->core));
+    left_ns = hp_remaining_ns(&domain->core, vcpu);
+    owed_ns = (hp_u64)-left_ns;
+    if (left_ns > 0)
         return;
-    owed_ns = (hp_u64)-hp_remaining_ns(&domain->core, payer);
-    usage->overruns++;
-    usage->overrun_ns += owed_ns;
-    if (owed_ns > usage->overrun_ns_max)
-        usage->overrun_ns_max = owed_ns;
+    if (left_ns < 0) {
+        payer->usage.overruns++;
+        payer->usage.overrun_ns += owed_ns;
+        if (owed_ns > payer->usage.overrun_ns_max)
+            payer->usage.overrun_ns_max = owed_ns;
+    }
+    payer->supply.end_ns += payer->supply.period_ns;
+    payer->supply.base_ns = payer->usage.used_ns - owed_ns;
 }
 
 /* --- asking for picks ----------------------------------------------------------------------- */
@@ -302,8 +438,8 @@ static __always_inline hp_u64 kicks_of(struct lock_domain *domain) {
 
 /* --- the verbs ------------------------------------------------------------------------------ */
 
-/* One more thread of this server wants to run. */
-VERB hp_u64 arrive(hp_u32 id) {
+/* One more thread of this server wants to run; `wakes` says that it slept. */
+VERB hp_u64 arrive(hp_u32 id, hp_u32 wakes) {
     const hp_u32 lock = LX_LOCK_OF(id), vcpu = LX_NUMBER_OF(id);
     struct lock_domain *domain = domain_by(lock);
     const hp_u64 now_ns = core_time();
@@ -315,8 +451,11 @@ VERB hp_u64 arrive(hp_u32 id) {
         usage_of(domain, vcpu)->arrivals++;
         hp_arrive(&domain->core, vcpu, now_ns);
         record_work(domain, lock, HP_RECORD_ARRIVE, vcpu);
+        begin_supply(domain, vcpu);
         kicks = kicks_of(domain);
     }
+    if (wakes && hp_remaining_ns(&domain->core, vcpu) <= 0 && hp_period_ns(&domain->core, vcpu))
+        waits_of(domain, vcpu)->depleted++;
     release(domain);
     return kicks;
 }
@@ -332,10 +471,17 @@ VERB hp_u64 depart(hp_u32 id, hp_u32 birth, hp_u32 alone) {
 
     if (!domain || !take(domain))
         return 0;
-    if (server && server->birth == birth && --usage_of(domain, vcpu)->threads == 0) {
-        hp_depart(&domain->core, vcpu, now_ns);
-        record_work(domain, lock, HP_RECORD_DEPART, vcpu);
-        kicks = alone ? 1 : kicks_of(domain);
+    if (server && server->birth == birth) {
+        const struct supply *supply = supply_of(domain, vcpu);
+
+        /* It had work throughout periods that are not counted yet. */
+        if (now_ns >= supply->first_ns + supply->period_ns)
+            account_all(domain, id, now_ns);
+        if (--usage_of(domain, vcpu)->threads == 0) {
+            hp_depart(&domain->core, vcpu, now_ns);
+            record_work(domain, lock, HP_RECORD_DEPART, vcpu);
+            kicks = alone ? 1 : kicks_of(domain);
+        }
     }
     release(domain);
     return kicks;
@@ -444,16 +590,18 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, bool glo
     const hp_u64 now_ns = core_time();
     struct lock_domain *domain = domain_by(lock);
     const struct hp_grant *grant;
-    hp_u32 pcpu, before, payer;
+    struct served *payer;
+    hp_u32 pcpu, before, pay;
     hp_u64 *since_ns;
-    hp_u64 kicks = 0;
+    hp_u64 kicks = 0, span_ns;
 
-    cpu->granted = LX_NOBODY;
-    cpu->is_free = 0;
     cpu->picked_ns = now_ns;
-    cpu->until_ns = HP_NEVER;
-    if (!domain || !take(domain))
+    if (!domain || !take(domain)) {
+        cpu->granted = LX_NOBODY;
+        cpu->is_free = 0;
+        cpu->until_ns = HP_NEVER;
         return 0;
+    }
     /* Another cpu that goes gives this one its number. */
     pcpu = global ? cpu->place : 0;
     if (cpu->is_stolen) {
@@ -463,8 +611,9 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, bool glo
     grant = global ? hp_granted(&domain->core, pcpu) : hp_only_granted(&domain->core);
     since_ns = &domain->picked_ns[global ? HP_INDEX(pcpu, HP_PCPUS) : 0];
     before = grant->run;
-    payer = grant->pay;
-    account_grant(domain, grant, since_ns, cpu, now_ns);
+    pay = grant->pay;
+    payer = payer_of(domain, grant);
+    span_ns = account_grant(domain, grant, payer, since_ns, cpu, now_ns);
     cpu->is_lent = 0;
     grant = hp_pick(&domain->core, pcpu, now_ns);
     cpu->until_ns = grant->until_ns;
@@ -472,9 +621,13 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, bool glo
     if (grant->run != HP_NONE) {
         cpu->granted = LX_ID(lock, grant->run);
         cpu->is_free = grant->pay >= HP_VCPUS;
+    } else {
+        cpu->granted = LX_NOBODY;
+        cpu->is_free = 0;
     }
     record_grant(domain, lock, pcpu, grant);
-    count_overrun(domain, payer);
+    if (payer)
+        end_payment(domain, payer, pay, span_ns);
     if (global) {
         if (before != grant->run)
             release_if_absent(domain, lock, cpu, before);

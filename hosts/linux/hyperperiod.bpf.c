@@ -245,7 +245,7 @@ void BPF_PROG(hyperperiod_enqueue, struct task_struct *p, u64 enq_flags) {
         return;
     }
     is_new = thread->generation != lx.generation;
-    server = join_server(p, thread);
+    server = join_server(p, thread, enq_flags & SCX_ENQ_WAKEUP);
     if (!server) {
         enqueue_background(p, thread, is_new, enq_flags);
         return;
@@ -572,6 +572,8 @@ void BPF_PROG(hyperperiod_running, struct task_struct *p) {
         return;
     cpu->key = thread->place;
     cpu->running = thread->counted;
+    if (thread->woke_ns)
+        count_wait(thread);
     asks = was_sent_out(thread) || (cpu->pick_owed && !is_kernels_own(p));
     if (thread->weight) {
         asks = asks || held_until(thread);
@@ -708,6 +710,7 @@ s32 BPF_PROG(hyperperiod_init_task, struct task_struct *p, struct scx_init_task_
     thread->server = LX_NOBODY;
     thread->counted = LX_NOBODY;
     thread->generation = lx.generation - 1;
+    thread->woke_ns = 0;
     thread->weight = 0;
     thread->share = 0;
     thread->held_ns = 0;

@@ -157,9 +157,12 @@ static __always_inline hp_u32 give(struct lock_domain *domain, struct server *se
     server->share = share_of(params);
     if (is_new) {
         __builtin_memset(usage_of(domain, vcpu), 0, sizeof(struct lx_usage));
+        __builtin_memset(waits_of(domain, vcpu), 0, sizeof(struct lx_waits));
+        usage_of(domain, vcpu)->supplied_ns = HP_NEVER;
         server->birth++;
         server->present = 1;
     }
+    supply_with(domain, vcpu, params->period_ns, params->budget_ns);
     return HP_OK;
 }
 
@@ -178,6 +181,7 @@ VERB int change_server(hp_u32 id, hp_u32 inside, const struct hp_params *params 
         return WRONG;
     if (!ENTER(domain, flags))
         return BUSY;
+    account_all(domain, id, now_ns);
     error = give(domain, server, id, params, now_ns);
     if (!error) {
         server->inside = inside;
@@ -231,6 +235,17 @@ int lx_remove(struct lx_name *to) {
     return 0;
 }
 
+/* Another policy: each server is in a period of that. With the lock held. */
+VERB hp_u32 supply_all(struct lock_domain *domain HP_NOT_NULL, hp_u32 lock) {
+    HP_FOR (vcpu, HP_VCPUS) {
+        const struct server *server = server_by(LX_ID(lock, vcpu));
+
+        if (server)
+            supply_with(domain, vcpu, server->period_ns, supply_of(domain, vcpu)->budget_ns);
+    }
+    return 0;
+}
+
 SEC("syscall")
 int lx_swap(struct lx_swap *to) {
     const hp_u32 lock = to->lock;
@@ -248,8 +263,10 @@ int lx_swap(struct lx_swap *to) {
     policy.slack = to->policy.slack;
     if (!ENTER(domain, flags))
         return BUSY;
+    account_all(domain, LX_ID(lock, 0), now_ns);
     error = hp_set_policy(&domain->core, &policy, now_ns);
     if (!error) {
+        supply_all(domain, lock);
         record_call(lock, HP_RECORD_SWAP, HP_NONE, policy_word(&policy));
         keep_rules(domain, &policy);
         kicks = kicks_of(domain);
@@ -297,8 +314,8 @@ int lx_look(struct lx_look *to) {
     if (!ENTER(domain, flags))
         return BUSY;
     to->runs_at = LX_NOBODY;
+    account_all(domain, id, now_ns);
     HP_FOR (pcpu, lx.global ? lx.places : 1) {
-        account(domain, any_cpu(cpu_at(lx.global ? pcpu : LX_LOCK_OF(id))), pcpu, now_ns);
         if (hp_running(&domain->core, pcpu) == vcpu)
             to->runs_at = cpu_at(lx.global ? pcpu : LX_LOCK_OF(id));
     }
@@ -317,6 +334,7 @@ int lx_look(struct lx_look *to) {
     to->now_ns = hp_max(now_ns, hp_now_ns(&domain->core));
     to->remaining_ns = hp_remaining_ns(&domain->core, vcpu);
     __builtin_memcpy(&to->usage, usage_of(domain, vcpu), sizeof(to->usage));
+    __builtin_memcpy(&to->waits, waits_of(domain, vcpu), sizeof(to->waits));
     LEAVE(domain, flags);
     return 0;
 }

@@ -66,6 +66,8 @@
 #define LX_NOBODY 0xffffffffu    /* no server, no cpu */
 #define LX_WISHES_BYTES 4096u    /* of a ring: a page */
 #define LX_BELL_BYTES 4096u      /* the same */
+#define LX_WAITS 24u             /* classes of waits by their length */
+#define LX_SHORT_PARTS 1000u     /* a period that leaves more than one of a budget's is short */
 
 #define LX_ID(lock, number) ((lock) * LX_SERVERS_PER_LOCK + (number))
 #define LX_LOCK_OF(id) ((id) / LX_SERVERS_PER_LOCK)
@@ -213,7 +215,29 @@ struct lx_wish {
     unsigned long long budget_ns;
 };
 
-/* What a server has had since it was added. */
+/*
+ * How late the threads of a server ran since it was added. A wait begins where the kernel puts a
+ * thread that slept into the server's queue, and ends where it gives the thread a cpu, just before
+ * it switches there. A wait in which the thread's server, class, cgroup, nice value or affinity
+ * changes is none, nor is one that begins before the core's time does. That a thread found no
+ * budget left (best effort has none) is counted when it wakes up, all else when it runs.
+ */
+struct lx_waits {
+    unsigned long long depleted; /* wake-ups that found no budget left */
+    unsigned long long total_ns;
+    unsigned long long max_ns;
+    /* Waits of 2^10 ns (1 us) at most, then of twice that at most, and so on; in the last one (8.6
+     * s) also all that are longer. */
+    unsigned long long counts[LX_WAITS];
+};
+
+/*
+ * What a server has had since it was added. A whole period is one of its own, from one deadline to
+ * the next, in which it had work from beginning to end. It is short if more than a thousandth of
+ * its budget is left at its end, also if that was less than its budget from the beginning, because
+ * it had used of it before (a debt). Budgets that do not come back whole at deadlines (sporadic,
+ * slices), and best effort, have no such periods; nor is one in which parameters change.
+ */
 struct lx_usage {
     unsigned long long used_ns;        /* that it paid for, of its own budget */
     unsigned long long donated_ns;     /* of that: others ran */
@@ -223,8 +247,11 @@ struct lx_usage {
     unsigned long long overrun_ns_max; /* the greatest of them */
     unsigned int overruns;
     unsigned int thefts;
-    unsigned int arrivals; /* times that it got work */
-    unsigned int threads;  /* that want to run, now */
+    unsigned int arrivals;          /* times that it got work */
+    unsigned int threads;           /* that want to run, now */
+    unsigned long long periods;     /* that were whole */
+    unsigned long long shorts;      /* of these, those that were short */
+    unsigned long long supplied_ns; /* least of its budget that it had by the end of one of them */
 };
 
 struct lx_look {
@@ -238,6 +265,7 @@ struct lx_look {
     unsigned int runs_at;      /* the cpu that is granted to it now, or LX_NOBODY */
     unsigned int unused;
     struct lx_usage usage;
+    struct lx_waits waits;
 };
 
 #endif

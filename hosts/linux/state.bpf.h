@@ -33,6 +33,25 @@ struct theft {
     hp_u32 unused;
 };
 
+/*
+ * The periods of a server (lx_usage). One whose budget is used up ends there and then, for its end
+ * is known, and what the next one has; all others are looked after when the server pays, goes to
+ * sleep, or is looked at. Whole ones are counted then, or when it goes to sleep.
+ */
+struct supply {
+    hp_u64 end_ns;    /* of the period that is not looked after yet; or HP_NEVER: there is none */
+    hp_u64 base_ns;   /* what it had used in all (used_ns) when the budget of that came */
+    hp_u64 first_ns;  /* if it has work, it has had some, and the same parameters, since then: the
+                         begin of a period, up to which whole ones are counted; or HP_NEVER */
+    hp_u64 period_ns; /* of those after that one; 0: its budget has no such periods */
+    hp_u64 budget_ns;
+};
+
+struct served {
+    struct lx_usage usage;
+    struct supply supply;
+};
+
 /* A lock domain: one cpu, or all that are managed under a global policy. */
 struct lock_domain {
     hp_u32 held;     /* the lock: 1 while somebody is in the core */
@@ -40,7 +59,8 @@ struct lock_domain {
     struct lx_policy policy;
     hp_u64 picked_ns[HP_PCPUS]; /* when the grant of a pcpu was made, or last accounted */
     struct theft theft[HP_PCPUS];
-    struct lx_usage usage[HP_VCPUS];
+    struct served served[HP_VCPUS];
+    struct lx_waits waits[HP_VCPUS]; /* but for `depleted` written without the lock */
     struct hp_core core;
 };
 
@@ -152,6 +172,7 @@ struct thread {
     hp_u64 group;      /* the cgroup (id) that it was in when its server was looked up */
     hp_u64 key;        /* as struct lx_thread has it */
     hp_u64 place;      /* among the threads of its server, the lowest first */
+    hp_u64 woke_ns;    /* since when it waits for a cpu in that server, after it slept; or 0 */
     hp_u32 is_out;     /* it was sent out, and has not run since then (kernels before 7.1) */
 
     /* In the background (background.bpf.h). */

@@ -105,9 +105,7 @@ static __always_inline void look_up(struct task_struct *p, struct thread *thread
 
 /* Where a thread that wakes up now stands among those of its server: the lowest is first. */
 static __always_inline hp_u64 place_in(const struct server *server, const struct task_struct *p,
-                                       hp_u64 key) {
-    const hp_u64 now_ns = core_time();
-
+                                       hp_u64 key, hp_u64 now_ns) {
     if (server->inside == LX_FP) {
         if (key == LX_OWN)
             key = (hp_u64)p->static_prio;
@@ -144,9 +142,29 @@ static __always_inline void leave_server(struct thread *thread, bool sleeps) {
     ask_all(LX_LOCK_OF(id), pcpus);
 }
 
-/* A thread that wants to run is counted where it belongs; returns that server, or nothing. */
-static __always_inline struct server *join_server(struct task_struct *p, struct thread *thread) {
+/* The class of a wait: the first one whose limit is not shorter. */
+static __always_inline hp_u32 wait_class(hp_u64 waited_ns) {
+    const hp_u64 units = (hp_max(waited_ns, 1) - 1) >> 10;
+    hp_u64 left = 2 * hp_min(units, 1ull << (LX_WAITS - 2)) + 1;
+    hp_u32 class = 0;
+
+    HP_FEW(step, 5) {
+        const hp_u32 shift = 16u >> step;
+
+        if (left >> shift) {
+            left >>= shift;
+            class += shift;
+        }
+    }
+    return class;
+}
+
+/* A thread that wants to run, as it `wakes` up or not, is counted where it belongs; returns that
+ * server, or nothing. */
+static __always_inline struct server *join_server(struct task_struct *p, struct thread *thread,
+                                                  bool wakes) {
     struct server *server;
+    hp_u64 now_ns;
 
     look_up(p, thread);
     server = thread->server == LX_NOBODY ? 0 : server_by(thread->server);
@@ -158,11 +176,30 @@ static __always_inline struct server *join_server(struct task_struct *p, struct 
     leave_server(thread, false);
     if (!server)
         return 0;
-    thread->place = place_in(server, p, thread->key);
+    now_ns = core_time();
+    thread->place = place_in(server, p, thread->key, now_ns);
+    thread->woke_ns = wakes ? now_ns : 0;
     thread->counted = thread->server;
     thread->birth = server->birth;
-    ask_all(LX_LOCK_OF(thread->counted), arrive(thread->counted));
+    ask_all(LX_LOCK_OF(thread->counted), arrive(thread->counted, wakes));
     return server;
+}
+
+/* A thread runs that has waited since it woke up. Where a server goes from cpu to cpu two may count
+ * at once. */
+static __always_inline void count_wait(struct thread *thread) {
+    struct lock_domain *domain = domain_by(LX_LOCK_OF(thread->counted));
+    const hp_u64 waited_ns = core_time() - thread->woke_ns;
+    struct lx_waits *waits;
+
+    thread->woke_ns = 0;
+    if (!domain)
+        return;
+    waits = waits_of(domain, LX_NUMBER_OF(thread->counted));
+    __sync_fetch_and_add(&waits->counts[wait_class(waited_ns)], 1);
+    __sync_fetch_and_add(&waits->total_ns, waited_ns);
+    if (waited_ns > waits->max_ns)
+        waits->max_ns = waited_ns;
 }
 
 #endif

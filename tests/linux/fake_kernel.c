@@ -7,8 +7,9 @@
  * call; if the file with ".ended" is there, the kernel has ended the scheduler for the reason in
  * its first line, because of an error unless that is "disabled by sysrq-S". What time it is (ns) is
  * said by the file with ".clock". What /sys/fs/cgroup is to others is the folder with ".cgroups". A
- * server has used 1 ms, and as much more as its id. It has two
- * programs, of which one has run. The machine can have the cpus 0 to 62.
+ * server has used 1 ms, and as much more as its id; it had 5 whole periods, of which 2 were short,
+ * and 4 waits of up to 4 us. The kernel has two programs, of which one has run. The machine can
+ * have the cpus 0 to 62.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -215,7 +216,11 @@ bool kernel_look(const struct system *system, uint32_t server, struct lx_look *l
     const uint32_t id = id_of(system, server);
 
     *look = (struct lx_look){
-        .server = id, .present = 1, .runs_at = id, .usage.used_ns = USED_NS * (1 + id)};
+        .server = id,
+        .present = 1,
+        .runs_at = id,
+        .usage = {.used_ns = USED_NS * (1 + id), .periods = 5, .shorts = 2, .supplied_ns = 7},
+        .waits = {.depleted = 1, .total_ns = 9000, .max_ns = 4000, .counts = {1, 0, 3}}};
     return loaded;
 }
 

@@ -11,6 +11,7 @@
  *   load bound MASK COMMAND   runs a command as root with these capabilities (hex) and no others
  *   load crowd COUNT          so many threads that never sleep
  *   load wakes COUNT US       sleeps for so long, so often, and prints how late (ns) it went on
+ *   load wakes COUNT US FIRST_US  the first time for so long
  *   load headless             never sleeps; its first thread ends soon, another goes on
  *   load queues COUNT         fills so many message queues, which a thread of the kernel, bound to
  *                             this cpu, removes when it has ended
@@ -116,14 +117,14 @@ static int crowd(unsigned int count) {
 }
 
 /* It works for 0.1 ms each time. */
-static int wakes(int count, long sleep_us) {
+static int wakes(int count, long sleep_us, long first_us) {
     struct timespec until;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
     for (int i = 0; i < count; i++) {
         struct timespec now;
 
-        until.tv_nsec += sleep_us * 1000;
+        until.tv_nsec += (i > 0 ? sleep_us : first_us) * 1000;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
@@ -201,8 +202,8 @@ int main(int count, char **words) {
         never_sleeps(NULL);
     if (count == 3 && strcmp(words[1], "crowd") == 0)
         return crowd((unsigned int)atoi(words[2]));
-    if (count == 4 && strcmp(words[1], "wakes") == 0)
-        return wakes(atoi(words[2]), atol(words[3]));
+    if (count >= 4 && count <= 5 && strcmp(words[1], "wakes") == 0)
+        return wakes(atoi(words[2]), atol(words[3]), atol(words[count - 1]));
     if (count == 2 && strcmp(words[1], "headless") == 0)
         return headless();
     if (count == 4 && strcmp(words[1], "fifo") == 0)

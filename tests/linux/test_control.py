@@ -107,6 +107,10 @@ def test_status_tells_all(daemon: Daemon) -> None:
     assert (server["period_ns"], server["budget_ns"]) == (10_000_000, 3_000_000)
     assert server["members"] == [{"pid": os.getpid()}]
     assert server["used_ns"] == 1_000_000
+    assert (server["periods"], server["short_periods"], server["supplied_ns_min"]) == (5, 2, 7)
+    assert server["wakeup_counts"] == [1, 0, 3]
+    assert (server["wakeups"], server["wakeups_depleted"]) == (4, 1)
+    assert (server["wakeup_ns"], server["wakeup_ns_max"]) == (9000, 4000)
 
 
 def test_who_has_ended_is_forgotten(daemon: Daemon) -> None:
@@ -546,7 +550,7 @@ def test_in_the_background_it_is_ready_when_it_returns(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
         client.connect(str(tmp_path / "control"))
         client.send(b"status")
-        status = json.loads(client.recv(1 << 17))
+        status = json.loads(client.recv(1 << 18))
         assert status["servers"][0]["members"] == [{"pid": status["pid"]}]
         second = subprocess.run(words, env=environment, stderr=subprocess.PIPE, timeout=60)
         assert second.returncode == 3

@@ -7,6 +7,8 @@ is recorded and played again with the core built here: whole periods are summed 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.linux.scripts import (
@@ -72,6 +74,27 @@ busybox sleep 2
 busybox cp /proc/$outside/schedstat /left/$phase/outside
 """,
     "robbed": f"{SERVERS}{HOGS}load fifo 2000 7700\nbusybox sleep 3\n",
+    "starved": f"""{SERVERS}{HOGS}load fifo 35000 165000
+busybox sleep 1
+kill $it
+busybox sleep 0.1
+""",
+    "waits": """
+ask policy name=ds pcpus=0
+ask record on
+ask server first pcpu=0 period_ns=10000000 budget_ns=3000000 priority=1 inside=fp
+ask server second pcpu=0 period_ns=10000000 budget_ns=2000000 priority=2
+load hog
+ask attach first pid=$it key=9
+load hog
+load wakes 100 13013 1000000 >/left/$phase/first
+first=$it
+ask attach first pid=$it key=0
+load wakes 180 7013 1000000 >/left/$phase/second
+ask attach second pid=$it
+ask start force=1
+wait $first $it
+""",
     "kernel": f"{SERVERS}{HOGS}{WORKERS}work 4\n",
     "flooded": f"{SERVERS}{HOGS}load fifo 2000 7700\n{WORKERS}work 24\n",
     "moved": MOVED,
@@ -186,6 +209,70 @@ def test_what_was_stolen_is_counted_and_nobody_pays_for_it(left: dict[str, Left]
     for name, overrun in (("first", FIRST_NS), ("second", SECOND_NS)):
         assert servers[name]["stolen_ns"] > overrun
         assert servers[name]["overrun_ns_max"] <= LATE_NS
+
+
+def named(left: Left) -> dict[str, Any]:
+    return {server["name"]: server for server in left.status["servers"]}
+
+
+def supplied(paid_ns: np.ndarray, budget_ns: int) -> tuple[int, int]:
+    """In how many periods more than a thousandth of the budget was left, and what it had at least.
+
+    What was paid beyond a budget is a debt: the next period has that less.
+    """
+    short, least_ns, owed_ns = 0, budget_ns, 0
+    for paid in paid_ns.tolist():
+        left_ns = budget_ns - owed_ns - paid
+        short += left_ns > budget_ns // 1000
+        least_ns = min(least_ns, budget_ns - max(left_ns, 0))
+        owed_ns = max(0, -left_ns)
+    return short, least_ns
+
+
+@pytest.mark.parametrize("phase", ["shares", "robbed", "starved", "stormy"])
+def test_periods_that_are_short_are_counted(phase: str, left: dict[str, Left]) -> None:
+    """Whole ones are starved by a thread of a higher class; who is robbed of less has its budget
+    later. Period 0, and what comes after the ring was read, are not replayed."""
+    for number, name, budget_ns in ((0, "first", FIRST_NS), (1, "second", SECOND_NS)):
+        if phase == "stormy" and number == 0:
+            continue
+        status = named(left[phase])[name]
+        paid_ns = left[phase].paid_ns(number, PERIOD_NS)
+        short, least_ns = supplied(paid_ns, budget_ns)
+        assert len(paid_ns) <= status["periods"] <= len(paid_ns) + 3
+        assert status["short_periods"] == short
+        assert abs(status["supplied_ns_min"] - least_ns) <= budget_ns // 1000
+        assert (short > 0) == (phase == "starved")
+        assert (least_ns == 0) == (phase == "starved")
+
+
+AWAKE_NS = 80_000
+"""At most so long it takes from the timer to the server's queue, and from the cpu to the program:
+50 us of that are the slack that the kernel gives timers."""
+
+
+@pytest.mark.parametrize(("name", "count"), [("first", 100), ("second", 180)])
+def test_waits_are_those_that_the_threads_saw(name: str, count: int, left: dict[str, Left]) -> None:
+    """One is stopped by a budget of 3 ms in 10 that a hog uses up, the other by that server."""
+    server = named(left["waits"])[name]
+    late_ns = np.array(left["waits"].files[name].split(), np.int64)
+    counts = server["wakeup_counts"]
+    assert len(late_ns) == count == server["wakeups"] == sum(counts)
+    assert late_ns.max() > 2 * FIRST_NS // 3
+    assert late_ns.max() - AWAKE_NS <= server["wakeup_ns_max"] <= late_ns.max()
+    assert late_ns.sum() - count * AWAKE_NS <= server["wakeup_ns"] <= late_ns.sum()
+    for number, below in enumerate(np.cumsum(counts[:-1]).tolist()):
+        limit_ns = 1024 << number
+        assert (late_ns <= limit_ns).sum() <= below <= (late_ns <= limit_ns + AWAKE_NS).sum()
+
+
+def test_wake_ups_without_budget_are_counted(left: dict[str, Left]) -> None:
+    """Whoever wakes up when the hog has used up the budget waits for the next period."""
+    late_ns = np.array(left["waits"].files["first"].split(), np.int64)
+    depleted = named(left["waits"])["first"]["wakeups_depleted"]
+    assert abs(depleted - (late_ns > 2 * AWAKE_NS).sum()) <= 2
+    assert 0.6 * len(late_ns) < depleted < 0.8 * len(late_ns)
+    assert named(left["waits"])["second"]["wakeups_depleted"] == 0
 
 
 def test_a_thread_of_the_kernel_goes_on_when_a_grant_ends(left: dict[str, Left]) -> None:

@@ -7,7 +7,7 @@
 #define HPCTL_CLIENT_H
 
 #define REQUEST_BYTES 4096u
-#define ANSWER_BYTES 0x20000u
+#define ANSWER_BYTES 0x40000u
 
 /* What came of a request; the numbers are exit codes. */
 enum outcome { DONE = 0, REFUSED = 2, LACKS = 3 };

@@ -24,7 +24,7 @@
 #endif
 #define DOORS 2u
 #define CLIENTS 32u           /* at each socket */
-#define ANSWER_BYTES 0x20000u /* with every server there can be, and its members */
+#define ANSWER_BYTES 0x40000u /* with every server there can be, and its members */
 #define LOOK_MS 1000          /* so often it is looked whether the scheduler is there still */
 
 struct client {

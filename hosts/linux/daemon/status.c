@@ -25,6 +25,24 @@ static void add_policy(struct text *answer, const struct system *system) {
         config->spare_period_ns, config->spare_budget_ns);
 }
 
+/* Waits by their length: classes up to the last one that has any. */
+static void add_waits(struct text *answer, const struct lx_waits *waits) {
+    uint32_t classes = LX_WAITS;
+    wide count = 0;
+
+    while (classes > 0 && waits->counts[classes - 1] == 0)
+        classes--;
+    add(answer, ", \"wakeup_counts\": [");
+    for (uint32_t i = 0; i < classes; i++) {
+        add(answer, "%s%llu", i > 0 ? ", " : "", waits->counts[i]);
+        count += waits->counts[i];
+    }
+    add(answer,
+        "], \"wakeups\": %llu, \"wakeup_ns\": %llu, \"wakeup_ns_max\": %llu, "
+        "\"wakeups_depleted\": %llu",
+        count, waits->total_ns, waits->max_ns, waits->depleted);
+}
+
 static void add_usage(struct text *answer, const struct lx_look *look) {
     const struct lx_usage *usage = &look->usage;
 
@@ -35,6 +53,10 @@ static void add_usage(struct text *answer, const struct lx_look *look) {
         usage->used_ns, usage->donated_ns, usage->extra_ns, usage->stolen_ns, usage->overrun_ns,
         usage->overrun_ns_max, usage->overruns, usage->thefts, usage->arrivals, usage->threads,
         look->remaining_ns, look->now_ns);
+    add(answer, ", \"periods\": %llu, \"short_periods\": %llu", usage->periods, usage->shorts);
+    if (usage->periods > 0)
+        add(answer, ", \"supplied_ns_min\": %llu", usage->supplied_ns);
+    add_waits(answer, &look->waits);
     if (look->runs_at != LX_NOBODY)
         add(answer, ", \"runs_at\": %u", look->runs_at);
 }

@@ -23,7 +23,7 @@ from hyperperiod.model import FailedError, InputError, MissingError
 SOCKET: Final = Path("/run/hyperperiod/control")
 KERNEL: Final = Path("/sys/kernel/sched_ext/state")
 REQUEST_BYTES: Final = 4096
-ANSWER_BYTES: Final = 1 << 17
+ANSWER_BYTES: Final = 1 << 18
 PATIENCE_S: Final = 120.0
 """How long an answer may take: a start loads the programs, which the kernel looks at first."""
 
