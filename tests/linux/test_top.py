@@ -24,10 +24,19 @@ from textual.widgets import DataTable, Static
 from textual.worker import WorkerCancelled
 
 from hyperperiod.cli import main
-from hyperperiod.cli.top import bar, view
+from hyperperiod.cli.tables.linux import servers_table
+from hyperperiod.cli.top import WIDE, bar, columns, view
 from hyperperiod.cli.top_screen import ORDERS, TopScreen
 from hyperperiod.hosts.linux.exporter import exporter
-from hyperperiod.hosts.linux.rates import METRICS, PREFIX, ServerRate, metrics, rates
+from hyperperiod.hosts.linux.rates import (
+    METRICS,
+    PREFIX,
+    WAKEUPS,
+    ServerRate,
+    metrics,
+    quantile_ns,
+    rates,
+)
 from hyperperiod.model import FailedError, InputError
 
 MS = 1_000_000
@@ -39,6 +48,8 @@ def server(**changed: Any) -> dict[str, Any]:
         "extra": False, "inside": "fp", "used_ns": 0, "donated_ns": 0, "extra_ns": 0,
         "stolen_ns": 0, "overrun_ns": 0, "overrun_ns_max": 0, "overruns": 0, "thefts": 0,
         "arrivals": 1, "runnable": 2, "remaining_ns": MS, "now_ns": 1000 * MS, "members": [],
+        "periods": 0, "short_periods": 0, "wakeups": 0, "wakeups_depleted": 0, "wakeup_ns": 0,
+        "wakeup_ns_max": 0, "wakeup_counts": [],
         **changed,
     }  # fmt: skip
 
@@ -56,13 +67,27 @@ def test_rates_are_differences() -> None:
     """In 100 ms, of 40 that it was promised, it had 30 and 5 more; others had 2 of that."""
     after = server(
         now_ns=1100 * MS, used_ns=30 * MS, extra_ns=5 * MS, donated_ns=2 * MS, stolen_ns=MS,
-        overruns=3, remaining_ns=-2 * MS, runs_at=0,
+        overruns=3, remaining_ns=-2 * MS, runs_at=0, short_periods=2, wakeup_counts=[9, 0, 2, 1],
+        wakeup_ns_max=7000,
     )  # fmt: skip
-    (rate,) = rates(look(server()), look(after))
+    (rate,) = rates(look(server(wakeup_counts=[9, 0, 1])), look(after))
     assert rate == ServerRate(
         name="control", share=0.33, used=0.75, remaining=-0.5, stolen=0.01, overruns=3,
-        runnable=2, runs_at=0,
+        short=2, woke_p99_ns=7000, runnable=2, runs_at=0,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("counts", "percent", "time_ns"),
+    [([], 99, None), ([0, 0], 99, None), ([1], 99, 1024), ([99, 1], 99, 1024),
+     ([98, 2], 99, 2048), ([98, 2], 50, 1024), ([1, 0, 0, 1], 100, 5000),
+     ([0] * 23 + [1], 99, 5000)],
+)  # fmt: skip
+def test_quantiles_are_limits_of_classes(
+    counts: list[int], percent: int, time_ns: int | None
+) -> None:
+    """What may be the longest wait of all is no longer than that."""
+    assert quantile_ns(counts, percent, 5000) == time_ns
 
 
 def test_what_has_no_difference_is_left_out() -> None:
@@ -79,7 +104,7 @@ def test_the_view_shows_budgets_who_runs_and_what_was_stolen() -> None:
     rest = {**server(name="rest", now_ns=1100 * MS), "best_effort": True}
     before = look(server(), {**rest, "now_ns": 1000 * MS})
     output = io.StringIO()
-    Console(file=output, width=140).print(view(before, look(after, rest)))
+    Console(file=output, width=140).print(view(before, look(after, rest), 140))
     text = output.getvalue()
     assert "in force: deferrable+fp+none on cpus 0" in text
     row = next(line for line in text.splitlines() if "control" in line and "in 10ms" in line)
@@ -91,6 +116,30 @@ def test_the_view_shows_budgets_who_runs_and_what_was_stolen() -> None:
         "best",
         "effort",
     ]
+
+
+def test_80_columns_show_the_numbers_that_matter() -> None:
+    after = server(
+        name="machine-of-the-web", now_ns=1100 * MS, used_ns=20 * MS, stolen_ns=MS, overruns=104,
+        short_periods=12, wakeup_counts=[0, 7], wakeup_ns_max=1500, remaining_ns=-10_000,
+    )  # fmt: skip
+    output = io.StringIO()
+    before = look(server(name="machine-of-the-web"))
+    Console(file=output, width=80).print(view(before, look(after), 80))
+    *_, heading, row, _caption = output.getvalue().splitlines()
+    assert " ".join(heading.split()) == " ".join(columns(80))
+    cells = "machi…-web 4ms in 10ms 50.0% debt 0.2% 20.00 % ≤1.5 us 12 1.00 % 104"
+    assert " ".join(row.split()) == cells
+    assert max(map(len, output.getvalue().splitlines())) <= 80
+
+
+def test_the_table_of_a_status_has_short_periods_and_wake_ups() -> None:
+    one = server(periods=50, short_periods=3, wakeup_counts=[0, 7], wakeup_ns_max=1500)
+    idle = {"name": "idle", "period_ns": 1, "budget_ns": 1, "inside": "fp", "members": []}
+    heading, _rule, first, off = list(servers_table(look(one, server(), idle)).lines())[2:6]
+    assert heading.split()[4:7] == ["short", "99%", "woke"]
+    assert first.split()[7:10] == ["3", "≤1.5", "us"]
+    assert off.split()[7:9] == ["-", "-"], "nothing was counted yet"
 
 
 @pytest.mark.parametrize(
@@ -107,13 +156,16 @@ def parsed(text: str) -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     types: set[str] = set()
     for line in text.splitlines():
-        if match := re.fullmatch(r"# TYPE (\w+) (?:gauge|counter)", line):
-            types.add(match[1])
+        if match := re.fullmatch(r"# TYPE (\w+) (gauge|counter|histogram)", line):
+            parts = ("_bucket", "_sum", "_count") if match[2] == "histogram" else ("",)
+            types |= {match[1] + part for part in parts}
         elif not line.startswith("# HELP "):
-            match = re.fullmatch(r'(\w+)(?:\{server="([^"]*)",cpu="\w+"\})? (-?[\d.]+)', line)
+            match = re.fullmatch(
+                r'(\w+)(?:\{server="([^"]*)",cpu="\w+"(?:,le="([^"]+)")?\})? (-?[\d.]+)', line
+            )
             assert match, line
             assert match[1] in types
-            found[match[1], match[2] or ""] = match[3]
+            found[match[1], " ".join(filter(None, match.groups()[1:3]))] = match[4]
     return found
 
 
@@ -125,7 +177,20 @@ def test_metrics_are_the_numbers_of_the_status() -> None:
     assert found[f"{PREFIX}used_seconds_total", "control"] == "12.345678901"
     assert found[f"{PREFIX}remaining_seconds", "control"] == "-0.000000005"
     assert found[f"{PREFIX}budget_seconds", "b"] == "0.004000000"
-    assert len(found) == 2 + 2 * len(METRICS)
+    assert len(found) == 2 + 2 * (len(METRICS) - 1 + 26), "none has a whole period yet"
+
+
+def test_a_histogram_has_all_classes() -> None:
+    """So many waits are not longer than a limit; the last class has no limit."""
+    waits = {"wakeup_counts": [3, 0, 4] + 20 * [0] + [1], "wakeup_ns": 5_000_000_123}
+    found = parsed(metrics(look(server(**waits), {"name": "off", "members": []})))
+    limits = [key[1].split()[1] for key in found if key[0] == f"{WAKEUPS}_bucket"]
+    assert limits == [f"{2 ** (10 + number) / 1e9:.9f}" for number in range(23)] + ["+Inf"]
+    assert found[f"{WAKEUPS}_bucket", "control 0.000001024"] == "3"
+    assert found[f"{WAKEUPS}_bucket", "control 0.000002048"] == "3"
+    assert found[f"{WAKEUPS}_bucket", "control 4.294967296"] == "7"
+    assert found[f"{WAKEUPS}_bucket", "control +Inf"] == found[f"{WAKEUPS}_count", "control"] == "8"
+    assert found[f"{WAKEUPS}_sum", "control"] == "5.000000123"
 
 
 def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
@@ -137,7 +202,7 @@ def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
         for name in re.findall(r"hyperperiod_\w+", target["expr"])
     }
     assert asked
-    assert asked <= {PREFIX + metric.name for metric in METRICS}
+    assert asked <= {PREFIX + metric.name for metric in METRICS} | {f"{WAKEUPS}_bucket"}
 
 
 @pytest.fixture
@@ -218,12 +283,16 @@ async def look_again(screen: TopScreen, pilot: Pilot[None], looks: int) -> None:
         await pilot.pause()
 
 
-def on_screen(daemons: Daemons, then: Callable[[TopScreen, Pilot[None]], Awaitable[None]]) -> None:
+def on_screen(
+    daemons: Daemons,
+    then: Callable[[TopScreen, Pilot[None]], Awaitable[None]],
+    width: int = 140,
+) -> None:
     """Shows a screen whose own clock never asks, and does something with it."""
 
     async def show() -> None:
         screen = TopScreen(daemons.look, every_s=3600.0)
-        async with screen.run_test(size=(140, 30)) as pilot:
+        async with screen.run_test(size=(width, 30)) as pilot:
             await screen.workers.wait_for_complete()
             await pilot.pause()
             await then(screen, pilot)
@@ -253,6 +322,23 @@ def test_the_screen_sorts_servers_and_shows_the_marked_one() -> None:
         assert names(screen) == ["a", "b"]
 
     on_screen(Daemons(), use)
+
+
+def test_a_screen_of_80_columns_cuts_nothing_and_has_axes() -> None:
+    async def use(screen: TopScreen, pilot: Pilot[None]) -> None:
+        await look_again(screen, pilot, 3)
+        table = screen.query_one(DataTable)
+        assert table.virtual_size.width <= 80
+        headings = [str(column.label).strip() for column in table.columns.values()]
+        assert headings == list(columns(80))
+        assert said(screen, "#most").split() == ["10.0%", "0%"]
+        assert said(screen, "#since") == "-7200 s"
+        await pilot.resize_terminal(WIDE, 30)
+        await pilot.pause()
+        assert len(table.columns) == len(columns(WIDE)) > len(headings)
+        assert screen.title == "hyperperiod linux top"
+
+    on_screen(Daemons(), use, 80)
 
 
 def test_a_paused_screen_keeps_what_it_shows() -> None:

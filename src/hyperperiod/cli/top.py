@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `hyperperiod linux top` shows: each server's budget as a bar, who runs where, what was
+"""What `hyperperiod linux top` shows: each server's budget, as a bar where there is room, who runs
+where, how soon threads that woke up ran, in how many periods it was short of its budget, what was
 stolen, and how often a decision came too late.
 
 For a number of looks these are tables one after the other, for scripts and logs. Else they are a
@@ -16,8 +17,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hyperperiod.cli.table import shortened
 from hyperperiod.cli.tables.cells import NO_VALUE, share_text
-from hyperperiod.cli.tables.linux import promised_text, summary
+from hyperperiod.cli.tables.linux import promised_text, summary, woke_text
 from hyperperiod.hosts.linux.rates import ServerRate, rates
 
 if TYPE_CHECKING:
@@ -32,13 +34,25 @@ LATE: Final = 1.0005
 COLUMNS: Final = (
     "server",
     "promised",
-    "had of that",
+    "had",
     "left now",
     "of a cpu",
+    "99% woke",
+    "short",
     "stolen",
     "late",
     "runnable",
 )
+WORDS: Final = COLUMNS[:4]
+WIDE: Final = 140
+"""A terminal of so many columns has room for bars, for long names and for all of the table."""
+NAME: Final = 10
+"""Else a name has so many."""
+
+
+def columns(width: int) -> Sequence[str]:
+    """Returns those of COLUMNS that a terminal of this width shows; all fit into 80."""
+    return COLUMNS if width >= WIDE else COLUMNS[:-1]
 
 
 def print_looks(daemon: Client, every_s: float, looks: int) -> None:
@@ -48,47 +62,58 @@ def print_looks(daemon: Client, every_s: float, looks: int) -> None:
     for _ in range(looks):
         time.sleep(every_s)
         after = daemon.status()
-        console.print(view(before, after))
+        console.print(view(before, after, console.width))
         before = after
 
 
-def view(before: dict[str, Any], after: dict[str, Any]) -> Table:
+def view(before: dict[str, Any], after: dict[str, Any], width: int) -> Table:
     """The table of all servers, from what the daemon said at two looks one after the other."""
     found = rates(before, after)
-    table = Table(title=summary(after), caption=who_runs(found), title_justify="left", box=None)
-    for name in COLUMNS:
-        right = name in ("of a cpu", "stolen", "late", "runnable")
-        table.add_column(name, justify="right" if right else "left", no_wrap=True)
+    table = Table(
+        title=summary(after),
+        caption=who_runs(found),
+        title_justify="left",
+        caption_justify="left",
+        box=None,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for name in columns(width):
+        table.add_column(name, justify="left" if name in WORDS else "right", no_wrap=True)
     servers = {server["name"]: server for server in after.get("servers", [])}
     for rate in found:
-        table.add_row(*cells(rate, servers[rate.name]))
+        table.add_row(*cells(rate, servers[rate.name], width))
     return table
 
 
-def cells(rate: ServerRate, server: dict[str, Any]) -> Sequence[str | Text]:
-    """Returns the row of a server, with a cell for each of COLUMNS."""
-    return (
-        rate.name,
+def cells(rate: ServerRate, server: dict[str, Any], width: int) -> Sequence[str | Text]:
+    """Returns the row of a server, with a cell for each of the columns that the width has."""
+    drawn = BAR if width >= WIDE else 0
+    row = (
+        rate.name if width >= WIDE else shortened(rate.name, NAME),
         promised_text(server),
-        bar(rate.used),
-        bar(rate.remaining),
+        bar(rate.used, drawn),
+        bar(rate.remaining, drawn),
         share_text(rate.share),
+        woke_text(rate.woke_p99_ns),
+        Text(str(rate.short), "red" if rate.short else ""),
         share_text(rate.stolen),
         Text(str(rate.overruns), "yellow" if rate.overruns else ""),
         str(rate.runnable),
     )
+    return row[: len(columns(width))]
 
 
-def bar(part: float | None) -> Text:
-    """A part of a whole as a bar and in percent; a debt is said in words."""
+def bar(part: float | None, width: int = BAR) -> Text:
+    """A part of a whole in percent, behind a bar of so many columns; a debt is said in words."""
     if part is None:
         return Text(NO_VALUE)
     if part < 0:
         return Text(f"debt {-part:.1%}", "red")
-    halves = round(2 * BAR * min(part, 1.0))
+    halves = round(2 * width * min(part, 1.0))
     drawn = FULL * (halves // 2) + PART * (halves % 2)
     style = "red" if part > LATE else "green"
-    return Text(drawn.ljust(BAR, EMPTY), style).append(f" {part:.1%}", "")
+    return Text(drawn.ljust(width, EMPTY), style).append(f" {part:.1%}" if width else f"{part:.1%}")
 
 
 def who_runs(found: Sequence[ServerRate]) -> str:

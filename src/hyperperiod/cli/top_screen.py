@@ -9,17 +9,18 @@ wait for the kernel.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from rich.text import Text
 from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.widgets import DataTable, Footer, Sparkline, Static
 
 from hyperperiod.cli.tables.linux import member_text, summary
-from hyperperiod.cli.top import COLUMNS, cells, who_runs
+from hyperperiod.cli.top import cells, columns, who_runs
 from hyperperiod.hosts.linux.rates import ServerRate, rates
 from hyperperiod.model import FailedError, InputError
 
@@ -47,8 +48,14 @@ class TopScreen(App[None]):
     #summary { height: 1; text-style: bold; }
     #servers { height: 1fr; }
     #inside { height: auto; border-top: solid $primary; padding: 0 1; }
+    #history { height: 3; }
+    #most { width: 8; height: 3; }
     Sparkline { height: 3; width: 1fr; }
+    #since { width: 1fr; padding: 0 0 0 8; }
+    #now { width: 3; }
+    #times { height: 1; }
     """
+    TITLE = "hyperperiod linux top"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit"),
         Binding("s", "sort", "Sort"),
@@ -71,18 +78,27 @@ class TopScreen(App[None]):
 
     def compose(self) -> ComposeResult:
         yield Static(id="summary", markup=False)
-        yield DataTable(id="servers", cursor_type="row", zebra_stripes=True)
+        # A cell begins with a space, or is the first: two between them would be too many for 80.
+        yield DataTable(id="servers", cursor_type="row", zebra_stripes=True, cell_padding=0)
         with Vertical(id="inside"):
             yield Static(id="server", markup=False)
-            yield Sparkline([], summary_function=max)
+            with Horizontal(id="history"):
+                yield Static(id="most")
+                yield Sparkline([], summary_function=max)
+            with Horizontal(id="times"):
+                yield Static(id="since")
+                yield Static("now", id="now")
             yield Static(id="members", markup=False)
         yield Footer()
 
     def on_mount(self) -> None:
         """Looks at once, and again and again."""
-        self._table.add_columns(*COLUMNS)
         self.ask()
         self.set_interval(self._every_s, self.ask)
+
+    def on_resize(self) -> None:
+        """Shows what there is room for now."""
+        self.call_after_refresh(self._draw)
 
     def action_sort(self) -> None:
         """Takes the next order of the servers."""
@@ -136,9 +152,11 @@ class TopScreen(App[None]):
         self.query_one("#summary", Static).update(" · ".join(words))
         servers = {server["name"]: server for server in self._last.get("servers", [])}
         marked = self._marked()
-        self._table.clear()
+        width = self.size.width
+        self._table.clear(columns=True)
+        self._table.add_columns(*_apart(columns(width)))
         for rate in sorted(self._rates, key=ORDERS[self._order][1]):
-            self._table.add_row(*cells(rate, servers[rate.name]), key=rate.name)
+            self._table.add_row(*_apart(cells(rate, servers[rate.name], width)), key=rate.name)
         if marked in {rate.name for rate in self._rates}:
             self._table.move_cursor(row=self._table.get_row_index(marked))
         self._draw_marked()
@@ -161,7 +179,16 @@ class TopScreen(App[None]):
         self.query_one("#server", Static).update(told)
         # It is drawn from the least value up, which is to be 0.
         self.query_one(Sparkline).data = [0.0, *shares]
+        self.query_one("#most", Static).update(f"{max(shares, default=0.0):.1%}\n\n0%")
+        self.query_one("#since", Static).update(f"-{max(len(shares) - 1, 0) * self._every_s:g} s")
         self.query_one("#members", Static).update(members)
+
+
+def _apart(words: Sequence[str | Text]) -> Iterator[str | Text]:
+    """The cells of a row with a space between them."""
+    yield words[0]
+    for word in words[1:]:
+        yield Text.assemble(" ", word)
 
 
 def show(daemon: Client, every_s: float) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from hyperperiod.cli.table import Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import NO_VALUE, budget_text, count_text, share_text, time_text
+from hyperperiod.hosts.linux.rates import quantile_ns
 
 
 def summary(status: Mapping[str, Any]) -> str:
@@ -34,7 +35,8 @@ def servers_table(status: Mapping[str, Any]) -> Table:
         *numbers("cpu"),
         *words("promised"),
         *numbers("had", rank=0),
-        *numbers("stolen", "overrun"),
+        *numbers("short", rank=0),
+        *numbers("99% woke", "stolen", "overrun"),
         *words("inside", rank=3),
         *numbers("runnable"),
         Column("members", rank=2, folds=20),
@@ -46,6 +48,8 @@ def servers_table(status: Mapping[str, Any]) -> Table:
             cpus_text(server),
             promised_text(server),
             share_text(share_had(server)),
+            NO_VALUE if not server.get("periods") else count_text(server["short_periods"]),
+            woke_text(_woke_p99_ns(server)),
             time_text(server.get("stolen_ns")),
             time_text(server.get("overrun_ns_max")),
             server["inside"],
@@ -53,6 +57,16 @@ def servers_table(status: Mapping[str, Any]) -> Table:
             " ".join(map(member_text, server["members"])) or count_text(0),
         )
     return table
+
+
+def _woke_p99_ns(server: Mapping[str, Any]) -> int | None:
+    counts = server.get("wakeup_counts")
+    return quantile_ns(counts, 99, server["wakeup_ns_max"]) if counts else None
+
+
+def woke_text(time_ns: int | None) -> str:
+    """A time within which threads that woke up had a cpu: at most that."""
+    return NO_VALUE if time_ns is None else f"≤{time_text(time_ns)}"
 
 
 def cpus_text(server: Mapping[str, Any]) -> str:
