@@ -157,15 +157,17 @@ static __always_inline void record_grant(const struct lock_domain *domain, hp_u3
                                          const struct hp_grant *grant) {
     struct lx_ring *ring = ring_of(lock);
     hp_u64 *words, kind;
+    hp_u32 run;
 
     if (!ring)
         return;
     words = (hp_u64 *)next_of(ring);
     words[0] = hp_now_ns(&domain->core);
     words[1] = grant->until_ns;
-    words[2] = hp_record_who(grant->level, pcpu, grant->run);
+    run = grant->run;
+    words[2] = hp_record_who(grant->level, pcpu, run);
     kind = hp_record_what(HP_RECORD_RUN, 0, HP_RECORD_NONE, 0);
-    if (grant->run == HP_NONE)
+    if (run == HP_NONE)
         kind = hp_record_what(HP_RECORD_IDLE, 0, HP_RECORD_NONE, 0);
     if (grant->also != HP_NONE)
         kind |= hp_record_what(0, 0, 0, HP_RECORD_SECOND_PAYER);
@@ -368,10 +370,10 @@ static __always_inline void end_payment(struct lock_domain *domain, struct serve
     if (hp_now_ns(&domain->core) >= payer->supply.end_ns)
         end_periods(domain, vcpu, span_ns, hp_now_ns(&domain->core));
     left_ns = hp_remaining_ns(&domain->core, vcpu);
-    owed_ns = (hp_u64)-left_ns;
     if (left_ns > 0)
         return;
-    if (left_ns < 0) {
+    owed_ns = (hp_u64)-left_ns;
+    if (owed_ns > 0) {
         payer->usage.overruns++;
         payer->usage.overrun_ns += owed_ns;
         if (owed_ns > payer->usage.overrun_ns_max)
@@ -595,9 +597,9 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, bool glo
     hp_u64 *since_ns;
     hp_u64 kicks = 0, span_ns;
 
+    cpu->granted = LX_NOBODY;
     cpu->picked_ns = now_ns;
     if (!domain || !take(domain)) {
-        cpu->granted = LX_NOBODY;
         cpu->is_free = 0;
         cpu->until_ns = HP_NEVER;
         return 0;
@@ -622,7 +624,6 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, bool glo
         cpu->granted = LX_ID(lock, grant->run);
         cpu->is_free = grant->pay >= HP_VCPUS;
     } else {
-        cpu->granted = LX_NOBODY;
         cpu->is_free = 0;
     }
     record_grant(domain, lock, pcpu, grant);
