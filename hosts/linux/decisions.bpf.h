@@ -306,46 +306,52 @@ static __always_inline struct served *payer_of(struct lock_domain *domain,
     return grant->pay < HP_VCPUS && !grant->level ? served_of(domain, grant->pay) : 0;
 }
 
-/* The grant of a pcpu lasted until now, since the last account: whose time was it, and who ran?
- * While this cpu waited for the lock another may have told the core a later instant: for the core,
- * now is not before that. Returns how long that was: who asks looks after the payer's periods. */
-static __always_inline hp_u64 account_grant(struct lock_domain *domain,
-                                            const struct hp_grant *grant, struct served *payer,
-                                            hp_u64 *since_ns, const struct managed *cpu,
-                                            hp_u64 now_ns) {
-    const hp_u32 run = grant->run;
-    hp_u64 span_ns = 0;
+/* A server has run for so long on this pcpu, up to now, and another pays, or pays as well, or none
+ * does. */
+VERB hp_u32 account_runner(struct lock_domain *domain HP_NOT_NULL, hp_u32 pcpu, hp_u32 is_lent,
+                           hp_u64 span_ns, hp_u64 now_ns) {
+    const struct hp_grant *grant = hp_granted(&domain->core, pcpu);
+    struct served *payer = payer_of(domain, grant);
 
-    now_ns = hp_max(now_ns, hp_now_ns(&domain->core));
-    if (now_ns > *since_ns) {
-        span_ns = now_ns - *since_ns;
-        *since_ns = now_ns;
-    }
-    if (payer) {
-        payer->usage.used_ns += span_ns;
-        if (run == grant->pay)
-            return span_ns;
-        if (run != HP_NONE)
-            payer->usage.donated_ns += span_ns;
-    }
+    if (payer)
+        payer->usage.donated_ns += span_ns;
     if (grant->also < HP_VCPUS) {
         usage_of(domain, grant->also)->used_ns += span_ns;
         look_after(domain, grant->also, span_ns, now_ns);
-    } else if (run < HP_VCPUS && !(cpu && cpu->is_lent)) {
-        usage_of(domain, run)->extra_ns += span_ns;
+    } else if (grant->run < HP_VCPUS && !is_lent) {
+        usage_of(domain, grant->run)->extra_ns += span_ns;
     }
-    return span_ns;
+    return 0;
+}
+
+/* The grant of a pcpu lasted until now, since the last account: whose time was it, and who ran?
+ * While this cpu waited for the lock another may have told the core a later instant: for the core,
+ * now is not before that. */
+static __always_inline void account_grant(struct lock_domain *domain, const struct hp_grant *grant,
+                                          struct served *payer, hp_u32 pcpu,
+                                          const struct managed *cpu, hp_u64 now_ns) {
+    hp_u64 *since_ns = &domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)];
+    hp_u64 span_ns;
+
+    now_ns = hp_max(hp_max(now_ns, hp_now_ns(&domain->core)), *since_ns);
+    span_ns = now_ns - *since_ns;
+    *since_ns = now_ns;
+    if (payer) {
+        payer->usage.used_ns += span_ns;
+        if (now_ns >= payer->supply.end_ns)
+            end_periods(domain, grant->pay, span_ns, now_ns);
+        if (grant->run == grant->pay)
+            return;
+    }
+    if (grant->run != HP_NONE)
+        account_runner(domain, pcpu, cpu && cpu->is_lent, span_ns, now_ns);
 }
 
 static __always_inline void account(struct lock_domain *domain, const struct managed *cpu,
                                     hp_u32 pcpu, hp_u64 now_ns) {
     const struct hp_grant *grant = hp_granted(&domain->core, pcpu);
-    struct served *payer = payer_of(domain, grant);
-    const hp_u64 span_ns = account_grant(domain, grant, payer,
-                                         &domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)], cpu, now_ns);
 
-    if (payer)
-        look_after(domain, grant->pay, span_ns, hp_max(now_ns, hp_now_ns(&domain->core)));
+    account_grant(domain, grant, payer_of(domain, grant), pcpu, cpu, now_ns);
 }
 
 /* All that is known of a server is brought up to now. With the lock held. */
@@ -360,16 +366,13 @@ VERB hp_u32 account_all(struct lock_domain *domain HP_NOT_NULL, hp_u32 id, hp_u6
     return 0;
 }
 
-/* A grant ended for which this server has paid so long, and is charged: what it owes is what the
- * pick was late. If its budget is used up its period is done, and the next one has so much less. */
+/* A grant ended for which this server has paid, and is charged: what it owes is what the pick was
+ * late. If its budget is used up its period is done, and the next one has so much less. */
 static __always_inline void end_payment(struct lock_domain *domain, struct served *payer,
-                                        hp_u32 vcpu, hp_u64 span_ns) {
-    hp_i64 left_ns;
+                                        hp_u32 vcpu) {
+    const hp_i64 left_ns = hp_remaining_ns(&domain->core, vcpu);
     hp_u64 owed_ns;
 
-    if (hp_now_ns(&domain->core) >= payer->supply.end_ns)
-        end_periods(domain, vcpu, span_ns, hp_now_ns(&domain->core));
-    left_ns = hp_remaining_ns(&domain->core, vcpu);
     if (left_ns > 0)
         return;
     owed_ns = (hp_u64)-left_ns;
@@ -544,7 +547,6 @@ VERB hp_u64 steal(hp_u32 number) {
     release_if_absent(domain, lock, cpu, victim);
     cpu->is_stolen = 1;
     cpu->fired_ns = 0;
-    cpu->granted = LX_NOBODY;
     kicks = kicks_of(domain);
     release(domain);
     return kicks;
@@ -594,13 +596,11 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, bool glo
     const struct hp_grant *grant;
     struct served *payer;
     hp_u32 pcpu, before, pay;
-    hp_u64 *since_ns;
-    hp_u64 kicks = 0, span_ns;
+    hp_u64 kicks = 0;
 
     cpu->granted = LX_NOBODY;
     cpu->picked_ns = now_ns;
     if (!domain || !take(domain)) {
-        cpu->is_free = 0;
         cpu->until_ns = HP_NEVER;
         return 0;
     }
@@ -611,24 +611,20 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, bool glo
         cpu->is_stolen = 0;
     }
     grant = global ? hp_granted(&domain->core, pcpu) : hp_only_granted(&domain->core);
-    since_ns = &domain->picked_ns[global ? HP_INDEX(pcpu, HP_PCPUS) : 0];
     before = grant->run;
     pay = grant->pay;
     payer = payer_of(domain, grant);
-    span_ns = account_grant(domain, grant, payer, since_ns, cpu, now_ns);
+    account_grant(domain, grant, payer, pcpu, cpu, now_ns);
     cpu->is_lent = 0;
     grant = hp_pick(&domain->core, pcpu, now_ns);
     cpu->until_ns = grant->until_ns;
     cpu->alarm_ns = hp_found_alarm(&domain->core);
-    if (grant->run != HP_NONE) {
+    cpu->payer = grant->pay;
+    if (grant->run != HP_NONE)
         cpu->granted = LX_ID(lock, grant->run);
-        cpu->is_free = grant->pay >= HP_VCPUS;
-    } else {
-        cpu->is_free = 0;
-    }
     record_grant(domain, lock, pcpu, grant);
     if (payer)
-        end_payment(domain, payer, pay, span_ns);
+        end_payment(domain, payer, pay);
     if (global) {
         if (before != grant->run)
             release_if_absent(domain, lock, cpu, before);

@@ -378,7 +378,7 @@ static __always_inline bool has_to_pick(const struct managed *cpu) {
 
 /* What a server has had of free time since the last pick counts until the next turn. */
 static __always_inline void count_free(struct managed *cpu) {
-    if (!cpu->is_free || cpu->is_lent)
+    if (!is_free(cpu))
         return;
     cpu->rest_ns -= hp_min(cpu->rest_ns, core_time() - cpu->free_ns);
 }
@@ -394,7 +394,7 @@ static __always_inline void end_turn(struct managed *cpu) {
 static __always_inline void end_free(struct managed *cpu) {
     count_free(cpu);
     end_turn(cpu);
-    cpu->is_free = 0;
+    cpu->granted = LX_NOBODY;
     cpu->is_lent = 0;
 }
 
@@ -551,7 +551,7 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
         let_go_held((hp_u32)number);
     if (cpu->granted == LX_NOBODY)
         run_background(cpu, prev);
-    else if ((!cpu->is_free || !has_turn(cpu)) && !run_server(prev, cpu->granted))
+    else if ((!is_free(cpu) || !has_turn(cpu)) && !run_server(prev, cpu->granted))
         cpu->until_ns = hp_min(cpu->until_ns, core_time() + LOOK_AGAIN_NS);
     arm(cpu);
 }
@@ -912,7 +912,6 @@ static __noinline int make_cpu(hp_u32 number) {
     cpu->running = LX_NOBODY;
     cpu->context = LX_NOBODY;
     cpu->is_stolen = 0;
-    cpu->is_free = 0;
     cpu->is_lent = 0;
     cpu->rest_ns = 0;
     cpu->turn_ns = 0;

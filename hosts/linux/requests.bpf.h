@@ -266,10 +266,10 @@ int lx_swap(struct lx_swap *to) {
     account_all(domain, LX_ID(lock, 0), now_ns);
     error = hp_set_policy(&domain->core, &policy, now_ns);
     if (!error) {
-        supply_all(domain, lock);
         record_call(lock, HP_RECORD_SWAP, HP_NONE, policy_word(&policy));
         keep_rules(domain, &policy);
         kicks = kicks_of(domain);
+        supply_all(domain, lock);
     }
     LEAVE(domain, flags);
     ask_all(lock, kicks);

@@ -54,7 +54,7 @@
 
 /* Of all that is here and in the records (record/ring.h), of the maps' names and of what requests
  * mean: to be counted up with any change of these. */
-#define LX_LAYOUT 1u
+#define LX_LAYOUT 2u
 
 #define LX_CPUS 64u /* cpus with a higher number are not managed */
 #define LX_SERVERS_PER_LOCK 64u

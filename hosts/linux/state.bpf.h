@@ -91,13 +91,13 @@ struct managed {
     hp_u32 look_owed;  /* so has a look at all queues; written by anybody */
     hp_u32 place;      /* or LX_NOBODY if it is not managed; under the lock, if it changes */
     hp_u32 granted;    /* the server (id) that it was granted to, or LX_NOBODY */
+    hp_u32 payer;      /* of that grant, as the core has it */
     hp_u32 running;    /* the server (id) whose thread runs, or LX_NOBODY */
     hp_u32 context;  /* the server (id) whose context is here since the last switch, or LX_NOBODY */
     hp_u32 ender;    /* the thread of user space that ends its grants, if one does */
     hp_u32 is_going; /* it has been said that it goes offline */
     hp_u32 is_stolen;
-    hp_u32 is_free; /* nobody was promised the time that was granted, and no server pays for it */
-    hp_u32 is_lent; /* and the background has a turn in it */
+    hp_u32 is_lent; /* the background has a turn in time that nobody was promised */
 };
 
 struct {
@@ -280,6 +280,11 @@ static __always_inline hp_u32 cpu_at(hp_u32 place) {
  */
 static __always_inline hp_u64 lead_of(const struct managed *cpu) {
     return cpu->until_ns >= cpu->alarm_ns ? 0 : cpu->lead_ns;
+}
+
+/* Whether a server has time that nobody was promised: none pays for it. */
+static __always_inline bool is_free(const struct managed *cpu) {
+    return cpu->granted != LX_NOBODY && cpu->payer >= HP_VCPUS;
 }
 
 /* Whether a server of a global policy may run on this cpu. */
