@@ -328,8 +328,8 @@ VERB hp_u32 account_runner(struct lock_domain *domain HP_NOT_NULL, hp_u32 pcpu, 
  * While this cpu waited for the lock another may have told the core a later instant: for the core,
  * now is not before that. */
 static __always_inline void account_grant(struct lock_domain *domain, const struct hp_grant *grant,
-                                          struct served *payer, hp_u32 pcpu,
-                                          const struct managed *cpu, hp_u64 now_ns) {
+                                          struct served *payer, hp_u32 pcpu, hp_u32 is_lent,
+                                          hp_u64 now_ns) {
     hp_u64 *since_ns = &domain->picked_ns[HP_INDEX(pcpu, HP_PCPUS)];
     hp_u64 span_ns;
 
@@ -344,22 +344,27 @@ static __always_inline void account_grant(struct lock_domain *domain, const stru
             return;
     }
     if (grant->run != HP_NONE)
-        account_runner(domain, pcpu, cpu && cpu->is_lent, span_ns, now_ns);
+        account_runner(domain, pcpu, is_lent, span_ns, now_ns);
 }
 
-static __always_inline void account(struct lock_domain *domain, const struct managed *cpu,
-                                    hp_u32 pcpu, hp_u64 now_ns) {
+/* The same off the common path. */
+VERB hp_u32 account(struct lock_domain *domain HP_NOT_NULL, hp_u32 pcpu, hp_u32 is_lent,
+                    hp_u64 now_ns) {
     const struct hp_grant *grant = hp_granted(&domain->core, pcpu);
 
-    account_grant(domain, grant, payer_of(domain, grant), pcpu, cpu, now_ns);
+    account_grant(domain, grant, payer_of(domain, grant), pcpu, is_lent, now_ns);
+    return 0;
 }
 
 /* All that is known of a server is brought up to now. With the lock held. */
 VERB hp_u32 account_all(struct lock_domain *domain HP_NOT_NULL, hp_u32 id, hp_u64 now_ns) {
     const hp_u32 vcpu = LX_NUMBER_OF(id);
 
-    HP_FOR (pcpu, lx.global ? lx.places : 1)
-        account(domain, any_cpu(cpu_at(lx.global ? pcpu : LX_LOCK_OF(id))), pcpu, now_ns);
+    HP_FOR (pcpu, lx.global ? lx.places : 1) {
+        const struct managed *cpu = any_cpu(cpu_at(lx.global ? pcpu : LX_LOCK_OF(id)));
+
+        account(domain, pcpu, cpu && cpu->is_lent, now_ns);
+    }
     now_ns = hp_max(now_ns, hp_now_ns(&domain->core));
     look_after(domain, vcpu, 0, now_ns);
     count_periods(domain, vcpu, now_ns);
@@ -537,7 +542,7 @@ VERB hp_u64 steal(hp_u32 number) {
     pcpu = pcpu_at(cpu->place);
     theft = &domain->theft[HP_INDEX(pcpu, HP_PCPUS)];
     victim = hp_running(&domain->core, pcpu);
-    account(domain, cpu, pcpu, now_ns);
+    account(domain, pcpu, cpu->is_lent, now_ns);
     hp_steal(&domain->core, pcpu, now_ns);
     record_call(lock, HP_RECORD_STEAL, HP_NONE, pcpu);
     theft->from_ns = hp_now_ns(&domain->core);
@@ -614,7 +619,7 @@ static __always_inline hp_u64 pick_on(struct managed *cpu, hp_u32 lock, bool glo
     before = grant->run;
     pay = grant->pay;
     payer = payer_of(domain, grant);
-    account_grant(domain, grant, payer, pcpu, cpu, now_ns);
+    account_grant(domain, grant, payer, pcpu, cpu->is_lent, now_ns);
     cpu->is_lent = 0;
     grant = hp_pick(&domain->core, pcpu, now_ns);
     cpu->until_ns = grant->until_ns;
@@ -714,7 +719,7 @@ VERB hp_u64 drop_cpu(hp_u32 number) {
         return 0;
     pcpu = cpu->place;
     before = hp_running(&domain->core, pcpu);
-    account(domain, cpu, pcpu, now_ns);
+    account(domain, pcpu, cpu->is_lent, now_ns);
     if (hp_drop_pcpu(&domain->core, pcpu, now_ns) == HP_OK) {
         record_call(0, HP_RECORD_DROP_PCPU, HP_NONE, pcpu);
         lx.places--;

@@ -145,18 +145,8 @@ static __always_inline void leave_server(struct thread *thread, bool sleeps) {
 /* The class of a wait: the first one whose limit is not shorter. */
 static __always_inline hp_u32 wait_class(hp_u64 waited_ns) {
     const hp_u64 units = (hp_max(waited_ns, 1) - 1) >> 10;
-    hp_u64 left = 2 * hp_min(units, 1ull << (LX_WAITS - 2)) + 1;
-    hp_u32 class = 0;
 
-    HP_FEW(step, 5) {
-        const hp_u32 shift = 16u >> step;
-
-        if (left >> shift) {
-            left >>= shift;
-            class += shift;
-        }
-    }
-    return class;
+    return (hp_u32)hp_min(63u - (hp_u32)__builtin_clzll(2 * units + 1), LX_WAITS - 1);
 }
 
 /* A thread that wants to run, as it `wakes` up or not, is counted where it belongs; returns that
