@@ -67,7 +67,7 @@ class Daemon:
         if client is None:
             client = self.clients[0] if self.clients else self.connect()
         client.send(request if isinstance(request, bytes) else request.encode())
-        answer: dict[str, Any] = json.loads(client.recv(1 << 17))
+        answer: dict[str, Any] = json.loads(client.recv(1 << 18))
         return answer
 
     def does(self, *requests: str) -> dict[str, Any]:

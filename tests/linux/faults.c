@@ -139,7 +139,7 @@ _Noreturn static void enter(const char *server) {
 }
 
 static int requests(const char *path, uint64_t count, uint64_t every_ns) {
-    static char line[LINES][256], answer[1 << 17];
+    static char line[LINES][256], answer[1 << 18];
     const int client = connected_to(CONTROL);
     unsigned int lines = 0, refused = 0;
     uint64_t late_ns = 0;
