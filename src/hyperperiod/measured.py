@@ -53,6 +53,7 @@ BENCHMARKS: Final = (
     "xen_slop",
     "linux_host",
     "linux_programs",
+    "linux_kernels",
 )
 """Sections that a benchmark of the same name measures; only a checkout has these."""
 EXIT_SKIPPED: Final = 3
