@@ -572,8 +572,10 @@ void BPF_PROG(hyperperiod_running, struct task_struct *p) {
         return;
     cpu->key = thread->place;
     cpu->running = thread->counted;
-    if (thread->woke_ns)
-        count_wait(thread);
+    if (thread->woke_ns) {
+        count_wait(thread->counted, thread->woke_ns);
+        thread->woke_ns = 0;
+    }
     asks = was_sent_out(thread) || (cpu->pick_owed && !is_kernels_own(p));
     if (thread->weight) {
         asks = asks || held_until(thread);

@@ -175,21 +175,21 @@ static __always_inline struct server *join_server(struct task_struct *p, struct 
     return server;
 }
 
-/* A thread runs that has waited since it woke up. Where a server goes from cpu to cpu two may count
- * at once. */
-static __always_inline void count_wait(struct thread *thread) {
-    struct lock_domain *domain = domain_by(LX_LOCK_OF(thread->counted));
-    const hp_u64 waited_ns = core_time() - thread->woke_ns;
+/* A thread of this server runs that has waited since it woke up. Where a server goes from cpu to
+ * cpu two may count at once. */
+VERB hp_u32 count_wait(hp_u32 id, hp_u64 woke_ns) {
+    struct lock_domain *domain = domain_by(LX_LOCK_OF(id));
+    const hp_u64 waited_ns = core_time() - woke_ns;
     struct lx_waits *waits;
 
-    thread->woke_ns = 0;
     if (!domain)
-        return;
-    waits = waits_of(domain, LX_NUMBER_OF(thread->counted));
+        return 0;
+    waits = waits_of(domain, LX_NUMBER_OF(id));
     __sync_fetch_and_add(&waits->counts[wait_class(waited_ns)], 1);
     __sync_fetch_and_add(&waits->total_ns, waited_ns);
     if (waited_ns > waits->max_ns)
         waits->max_ns = waited_ns;
+    return 0;
 }
 
 #endif
