@@ -106,9 +106,7 @@ def measured(kernel: str) -> Iterator[Row]:
 
 def _booted(kernel: str, text: str, *, cpus: int) -> dict[str, bytes]:
     """What is left by a script on a machine of that kernel."""
-    said = f'COMPLAINT="{script.COMPLAINT}"\nDONE="{script.DONE}"\ncpus={cpus}\n'
-    init = "".join([script.SCRIPT, said, text, script.END]).encode()
-    machine = LinuxMachine(images(kernel), {"init": init}, cpus=cpus)
+    machine = LinuxMachine(images(kernel), f"{text}{script.END}", cpus=cpus)
     with (
         tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
         boot(machine, Path(folder) / "console.log") as running,
