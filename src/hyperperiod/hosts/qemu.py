@@ -73,7 +73,7 @@ class Emulator(Watched):
         while (found := self.ask("query-migrate"))["status"] not in ("completed", "failed"):
             time.sleep(LOOK_EVERY_S)
         if found["status"] == "failed":
-            raise self.failed(f"the machine's state is not saved ({found.get('error-desc')})")
+            raise self.failed(f"{file.name}: the machine's state, {found.get('error-desc')}")
         self.ask("quit")
         self.wait_for_end()
 

@@ -55,13 +55,14 @@ class Kernel(NamedTuple):
 KERNELS = {
     **{
         name: Kernel(f"linux-image-{name}.*-cloud-amd64")
-        for name in ("6.16", "6.17", "6.18", "6.19", "7.0", "7.1")
+        for name in ("6.16", "6.17", "6.18", "6.19", "7.0")
     },
     "7.2": Kernel("linux-image-cloud-amd64", debian.TESTING),
     "7.3": Kernel("linux-image-7.3.*-cloud-amd64"),
     "rt": Kernel("linux-image-rt-amd64", debian.TESTING),
 }
-"""By the name that chooses one. They have all drivers built in that a machine needs."""
+"""By the name that chooses one. They have all drivers built in that a machine needs. Debian's 7.1
+takes no scheduler at all: what it says of its functions has no scx_bpf_create_dsq for programs."""
 KERNEL = "7.2"
 """The one that is booted unless another is named."""
 SYSROOT = (

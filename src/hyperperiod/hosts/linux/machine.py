@@ -172,12 +172,16 @@ def _snapshot(machine: LinuxMachine, console: Path) -> Path:
     texts = (*_hardware(machine), _init(machine), version_of(str(tool())))
     path = folder / digest_of(texts, machine.images.all)
     part = path.with_name(f".{path.name}")
-    # Of two that want the same one, one makes it. What was broken off is begun anew.
+    # Of two that want the same one, one makes it. What a process that was killed left begins anew.
     with part.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         if not path.exists():
-            file.truncate(0)
-            _make_snapshot(machine, console, file)
+            try:
+                file.truncate(0)
+                _make_snapshot(machine, console, file)
+            except BaseException:
+                file.truncate(0)
+                raise
             part.replace(path)
     part.unlink(missing_ok=True)
     path.touch()
