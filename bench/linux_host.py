@@ -28,10 +28,10 @@ from bench.results import Row
 from bench.stack import depths
 
 from hyperperiod.hosts.linux import script
-from hyperperiod.hosts.linux.attend import COMPLAINTS
+from hyperperiod.hosts.linux.attend import run_script
 from hyperperiod.hosts.linux.build import images
-from hyperperiod.hosts.linux.machine import LinuxMachine, boot
-from hyperperiod.model import FailedError, MissingError
+from hyperperiod.hosts.linux.machine import LinuxMachine
+from hyperperiod.model import MissingError
 
 POLICIES = ("ds", "cbs")
 """Fixed priorities and EDF."""
@@ -126,7 +126,7 @@ def measure() -> Iterator[Row]:
 
 
 def _script() -> str:
-    """What the machine does."""
+    """The shell script that measures everything on the machine, and leaves the numbers in files."""
     parts = [
         MEASURE,
         KERNEL,
@@ -191,16 +191,9 @@ def measured() -> dict[str, int]:
 
     MissingError where it cannot be booted, SkippedError where stack cannot be counted.
     """
+    machine = LinuxMachine(images(), _script(), files=_programs())
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
-        machine = LinuxMachine(images(), _script(), files=_programs())
-        with boot(machine, Path(folder) / "console.log") as running:
-            try:
-                running.wait_for(script.DONE, patience_s=PATIENCE_S)
-            except FailedError:
-                COMPLAINTS.require_none(running.console())
-                raise
-            running.wait_for_end()
-            left = running.files()
+        left = run_script(machine, Path(folder) / "console.log", PATIENCE_S)
     found = dict(_numbers(left["prices"].decode(), left["picks"].decode()))
     return found | dict(_programs_seen(left["verifier"].decode().splitlines()))
 

@@ -23,9 +23,9 @@ from bench.environment import SkippedError
 from bench.results import Row
 
 from hyperperiod.hosts.linux import script
-from hyperperiod.hosts.linux.attend import COMPLAINTS
+from hyperperiod.hosts.linux.attend import run_script
 from hyperperiod.hosts.linux.build import KERNELS, images
-from hyperperiod.hosts.linux.machine import LinuxMachine, boot
+from hyperperiod.hosts.linux.machine import LinuxMachine
 from hyperperiod.model import FailedError, MissingError
 
 PATIENCE_S = 600.0
@@ -107,17 +107,8 @@ def measured(kernel: str) -> Iterator[Row]:
 def _booted(kernel: str, text: str, *, cpus: int) -> dict[str, bytes]:
     """What is left by a script on a machine of that kernel."""
     machine = LinuxMachine(images(kernel), f"{text}{script.END}", cpus=cpus)
-    with (
-        tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
-        boot(machine, Path(folder) / "console.log") as running,
-    ):
-        try:
-            running.wait_for(script.DONE, patience_s=PATIENCE_S)
-        except FailedError:
-            COMPLAINTS.require_none(running.console())
-            raise
-        running.wait_for_end()
-        return running.files()
+    with tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder:
+        return run_script(machine, Path(folder) / "console.log", PATIENCE_S)
 
 
 def _status(kernel: str, left: Mapping[str, bytes]) -> Any:

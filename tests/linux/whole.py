@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 from tests.support.on_linux import TOP, need_linux
 
-from hyperperiod.hosts.linux.attend import COMPLAINTS
+from hyperperiod.hosts.linux.attend import run_script
 from hyperperiod.hosts.linux.build import Images
-from hyperperiod.hosts.linux.machine import LinuxMachine, boot
+from hyperperiod.hosts.linux.machine import LinuxMachine
 from hyperperiod.hosts.linux.script import COMPLAINT, DONE
 from hyperperiod.hosts.watched import tied_to_us
 
@@ -95,10 +95,4 @@ def session(script: str, given: dict[str, bytes], folder: Path, cpus: int = 1) -
             images, ROOT, files=files, cpus=cpus, icount=cpus == 1, memory_mib=MEMORY_MIB,
             devices=devices, waits=True,
         )  # fmt: skip
-        with boot(machine, folder / "console.log") as running:
-            running.wait_for(
-                f"{DONE}|{COMPLAINT}", patience_s=PATIENCE_S, look=running.since_start_s
-            )
-            COMPLAINTS.require_none(running.console())
-            running.wait_for_end()
-            return running.files()
+        return run_script(machine, folder / "console.log", PATIENCE_S, silent=True)

@@ -20,11 +20,11 @@ from tests.support.promises import require_properties
 from hyperperiod.analysis import Analysis
 from hyperperiod.cli.progress import bar
 from hyperperiod.hosts.build_job import BuildJob
-from hyperperiod.hosts.linux.attend import COMPLAINTS, NO_LOAD, ExtraLoad, LinuxOptions
+from hyperperiod.hosts.linux.attend import NO_LOAD, ExtraLoad, LinuxOptions, run_script
 from hyperperiod.hosts.linux.build import KERNEL, Images, build, image_of
-from hyperperiod.hosts.linux.machine import LinuxMachine, boot, tool
+from hyperperiod.hosts.linux.machine import LinuxMachine, tool
 from hyperperiod.hosts.linux.run import run_all
-from hyperperiod.hosts.linux.script import COMPLAINT, DONE, END, START
+from hyperperiod.hosts.linux.script import END, START
 from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import FailedError, MissingError, Overheads, System
@@ -115,15 +115,7 @@ def files_of(machine: LinuxMachine, folder: Path) -> dict[str, bytes]:
     """What the script of a machine leaves in /left; otherwise as `files_left`."""
     console = folder / "console.log"
 
-    def attempt() -> dict[str, bytes]:
-        with boot(machine, console) as running:
-            over = f"{DONE}|{COMPLAINT}.*\n"
-            running.wait_for(over, patience_s=PATIENCE_S, look=running.since_start_s)
-            COMPLAINTS.require_none(running.console())
-            running.wait_for_end()
-            return running.files()
-
-    return unbroken(attempt, console)
+    return unbroken(lambda: run_script(machine, console, PATIENCE_S, silent=True), console)
 
 
 class OnLinux(NamedTuple):

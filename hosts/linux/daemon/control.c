@@ -23,9 +23,8 @@
 #define SO_PEERPIDFD 77 /* since Linux 6.5 */
 #endif
 #define DOORS 2u
-#define CLIENTS 32u           /* at each socket */
-#define ANSWER_BYTES 0x40000u /* with every server there can be, and its members */
-#define LOOK_MS 1000          /* so often it is looked whether the scheduler is there still */
+#define CLIENTS 32u  /* at each socket */
+#define LOOK_MS 1000 /* so often it is looked whether the scheduler is there still */
 
 struct client {
     struct peer peer; /* its socket is -1 if there is none */

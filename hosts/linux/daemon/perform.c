@@ -494,7 +494,7 @@ bool perform(struct system *system, const struct request *request, const struct 
 }
 
 bool perform_line(struct system *system, const char *line, const char *whose, enum verb *verb) {
-    static char answer_bytes[0x40000], problem_bytes[512];
+    static char answer_bytes[ANSWER_BYTES], problem_bytes[512];
     static struct request request;
     const struct peer self = {.process = getpid(), .trusted = true, .socket = -1, .alive = -1};
     struct text answer = text_in(answer_bytes, sizeof(answer_bytes));

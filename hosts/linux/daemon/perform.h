@@ -8,6 +8,8 @@
 
 #include "members.h"
 
+#define ANSWER_BYTES 0x40000u /* with every server there can be, and its members */
+
 /* Whether everything was done; the answer is there in either case. *file is a file that goes with
  * the answer, or -1. */
 bool perform(struct system *system, const struct request *request, const struct peer *peer,

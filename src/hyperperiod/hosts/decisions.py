@@ -18,7 +18,7 @@ from typing import Final
 from hyperperiod.model import InputError, Interface, Scope, System, Vcpu, format_time, vcpus_of
 
 DECISION_NS: Final = {"Xen": 4_200, "Linux": 5_000}
-"""What a decision takes, by host."""
+"""For how long (ns) one decision keeps a pcpu busy at most, by the name of the host."""
 PER_PERIOD = 2
 """Decisions: a refill and the end of a budget."""
 WHOLE = 2**20

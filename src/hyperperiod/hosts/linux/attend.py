@@ -2,7 +2,8 @@
 """Waits for runs on Linux until they are done, and takes what they left: of a machine that is
 booted, or on the kernel of this one (`here`).
 
-Where getting ready took longer than thought, it is tried again with more time.
+Where getting ready took longer than thought, it is tried again with more time. A script that is no
+run (`run_script`) just has its end waited for.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final, NamedTuple
 from hyperperiod.hosts.linux import script
 from hyperperiod.hosts.linux.build import KERNEL
 from hyperperiod.hosts.linux.here import LocalRun
-from hyperperiod.hosts.linux.machine import RunningLinux
+from hyperperiod.hosts.linux.machine import LinuxMachine, RunningLinux, boot
 from hyperperiod.hosts.qemu import console_log
 from hyperperiod.hosts.recorded_run import Complaints, RunOptions, until_ready
 from hyperperiod.hosts.watched import PATIENCE_S
@@ -79,6 +80,24 @@ class RunFiles(NamedTuple):
             for name, data in self.files.items()
             if name.startswith(folder)
         }
+
+
+def run_script(
+    machine: LinuxMachine, console: Path, patience_s: float, *, silent: bool = False
+) -> dict[str, bytes]:
+    """The files, by name, that the script of a machine has left when it is done.
+
+    `console` is the file of the console's log. FailedError with what the script complains of, and
+    where nothing is printed for `patience_s` of wall time, and, if it is `silent`, the machine's
+    clock stands as well.
+    """
+    with boot(machine, console) as running:
+        look = running.since_start_s if silent else None
+        over = f"{script.DONE}|{script.COMPLAINT}.*\n"
+        running.wait_for(over, patience_s=patience_s, look=look)
+        COMPLAINTS.require_none(running.console())
+        running.wait_for_end()
+        return running.files()
 
 
 def run_until_done(

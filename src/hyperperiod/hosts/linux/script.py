@@ -231,7 +231,7 @@ def here(runs: Sequence[str], place: Place, *, cpus: int, start_s: int) -> str:
 
 
 def _said() -> str:
-    """What a script says."""
+    """Shell that sets the variables with the lines by which a script says how far it is."""
     return f'COMPLAINT="{COMPLAINT}"\nBEGUN="{BEGUN}"\nDONE="{DONE}"\nLATE="{LATE}"\n'
 
 
