@@ -66,8 +66,13 @@ class Emulator(Watched):
         self.ask("cont")
 
     def save(self, file: BinaryIO) -> None:
-        """Leaves the state of the machine, once it has stopped itself, in a file; QEMU ends."""
-        self._wait_while("running")
+        """Leaves the state of the machine, once it has stopped itself, in a file; QEMU ends.
+
+        Until then it is not asked anything: QEMU may let a machine that counts leap too far if it
+        is at work for us at the instant at which the machine falls asleep.
+        """
+        with self._answering():
+            self._monitor.wait_for("STOP")
         self.ask("migrate-set-parameters", **FAST)
         self._exchange("migrate", file)
         while (found := self.ask("query-migrate"))["status"] not in ("completed", "failed"):
@@ -80,16 +85,12 @@ class Emulator(Watched):
     def load(self, file: BinaryIO) -> None:
         """Puts a machine (LOADED) into the state that another one has left in a file."""
         self._exchange("migrate-incoming", file)
-        self._wait_while("inmigrate")
+        while self.ask("query-status")["status"] == "inmigrate":
+            time.sleep(LOOK_EVERY_S)
 
     def _exchange(self, command: str, file: BinaryIO) -> None:
         self.ask("getfd", file, fdname=SNAPSHOT)
         self.ask(command, uri=f"fd:{SNAPSHOT}")
-
-    def _wait_while(self, status: str) -> None:
-        while self.ask("query-status")["status"] == status:
-            self.require_sound(self.console())
-            time.sleep(LOOK_EVERY_S)
 
     def read(self, address: int, size: int) -> bytes:
         """Reads `size` bytes of memory; of a running machine, as they are at some instant."""
@@ -100,8 +101,13 @@ class Emulator(Watched):
     def ask(self, command: str, file: BinaryIO | None = None, **arguments: object) -> Any:
         """What QEMU's monitor answers to a command, with which it is handed a file or none;
         SilentError where it does not."""
-        try:
+        with self._answering():
             return self._monitor.ask(command, file, **arguments)
+
+    @contextlib.contextmanager
+    def _answering(self) -> Iterator[None]:
+        try:
+            yield
         except MonitorError as error:
             raise self.failed(f"QEMU does not answer ({error})", SilentError) from None
 

@@ -52,6 +52,17 @@ class Monitor:
         except (OSError, ValueError) as error:
             raise MonitorError(f"{command}: {error}") from None
 
+    def wait_for(self, event: str) -> None:
+        """Waits until something happens of itself, such as STOP; nothing may be asked meanwhile.
+
+        MonitorError if it does not for as long as an answer may take.
+        """
+        try:
+            while self._read().get("event") != event:
+                pass
+        except (OSError, ValueError) as error:
+            raise MonitorError(f"{event}: {error}") from None
+
     def close(self) -> None:
         """Closes the connection to the machine's monitor."""
         self._lines.close()

@@ -198,7 +198,7 @@ def _make_snapshot(machine: LinuxMachine, console: Path, file: BinaryIO) -> None
     with _turned_on(machine, console, b"") as running:
         running.go_on()
         over = rf"{READY}|{COMPLAINT}(.*)\n"
-        found = running.wait_for(over, patience_s=READY_PATIENCE_S, look=running.since_start_s)
+        found = running.wait_for(over, patience_s=READY_PATIENCE_S)
         if found[1] is not None:
             raise running.failed(f"the machine does not get ready: {found[1].strip()}")
         running.save(file)
