@@ -54,16 +54,16 @@ static __always_inline void ring_bell(void) {
         bpf_ringbuf_output(bell, &nothing, sizeof(nothing), 0);
 }
 
-/* Has the timer fire then. Returns an error, or 0. */
-static __always_inline long start_timer(struct managed *cpu) {
+/* Has the timer fire then. */
+static __always_inline void start_timer(struct managed *cpu) {
     cpu->armed_ns = alert_ns(cpu);
     if (lx_by_threads) {
         cpu->rung_ns = core_time();
         ring_bell();
-        return 0;
+    } else if (bpf_timer_start(&cpu->timer, cpu->armed_ns + lx.base_ns,
+                               BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN)) {
+        FAIL("a timer could not be started");
     }
-    return bpf_timer_start(&cpu->timer, cpu->armed_ns + lx.base_ns,
-                           BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
 }
 
 /* A timer fires in time for the end of the grant, or before: then it is set again. */
@@ -86,8 +86,7 @@ static int time_is_up(void *map, hp_u32 *number, struct managed *cpu) {
 static __always_inline void arm(struct managed *cpu) {
     if (cpu->until_ns >= HP_NEVER - lx.base_ns || alert_ns(cpu) >= cpu->armed_ns || is_dying())
         return;
-    if (start_timer(cpu))
-        FAIL("a timer could not be started");
+    start_timer(cpu);
 }
 
 /* At the pick that the timer asked for: what the way to it took. By a thread it differs more, and
