@@ -30,7 +30,7 @@ static inline void put(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task, hp_u6
     writer_put(&guest.writer, record_of(kind, ticks, vcpu, task, job, value));
 }
 
-/* Sleeps until the counter has come to `ticks`; how far it is then. */
+/* Sleeps until the counter has come to `ticks`, and leaves no alarm; how far it is then. */
 static inline hp_u64 sleep_until(hp_u64 ticks) {
     hp_u64 now;
 
@@ -39,6 +39,7 @@ static inline hp_u64 sleep_until(hp_u64 ticks) {
         sleep();
         take_interrupts();
     }
+    stop_alarm();
     return now;
 }
 

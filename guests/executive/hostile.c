@@ -88,7 +88,6 @@ _Noreturn static void repeat(void (*action)(void), hp_u32 at_once) {
     hp_u64 horizon = horizon_ticks();
 
     put(HP_RECORD_RUN, sleep_until(guest.clock.epoch_ticks), 0, HP_RECORD_NONE, 0, 0);
-    stop_alarm();
     while (counter() < horizon) {
         for (hp_u32 i = 0; i < at_once; i++)
             action();

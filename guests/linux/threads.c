@@ -5,7 +5,8 @@
 // be those of several threads in turns; whoever says who is first has the earlier one first.
 //
 // Who is first is said by each program's own file: classes.c, process.c. A task that is a hop of
-// flows has one thread, whose jobs are the items that hops.c brings.
+// flows has one thread, whose jobs are the items that hops.c brings. A domain that is there for a
+// measurement of what it feels (latency.h) has one thread, which makes that.
 //
 // Which job is on which vcpu is noted in `on_vcpu` by whoever begins there. The loop of a job looks
 // at it in each round: a job that finds another one in its place was preempted, or has been moved
@@ -68,12 +69,14 @@ struct timespec linux_time(hp_u64 ticks) {
     return (struct timespec){(time_t)(ns / NS_PER_SECOND), (long)(ns % NS_PER_SECOND)};
 }
 
-/* Sleeps until the system counter has come to `ticks`. */
-static void sleep_until(hp_u64 ticks) {
+/* Sleeps until the system counter has come to `ticks`; how far it is then. */
+static hp_u64 sleep_until(hp_u64 ticks) {
     struct timespec then = linux_time(ticks);
+    hp_u64 now;
 
-    while (counter() < ticks)
+    while ((now = counter()) < ticks)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, 0);
+    return now;
 }
 
 /* Many may write at once: each has a place of its own. `written` is that of the last who came, and
@@ -191,15 +194,38 @@ static void run_items(struct thread *thread) {
     }
 }
 
+/* It is the only thread: nobody puts another token in the place of its own. */
+static inline void execute_loop(hp_u64 rounds) {
+    busy_loop(rounds, vcpu_here(), on_vcpu, NOBODY);
+}
+
+#include "guests/executive/latency.h"
+
+static void measure(void (*what)(const struct measurement *)) {
+    const struct measurement measurement = {told, &clock_of_all,
+                                            clock_ticks(&clock_of_all, told->horizon_ns),
+                                            rounds_of(told->loop_ns)};
+
+    what(&measurement);
+}
+
+static void work(struct thread *thread) {
+    if (told->workload == WORKLOAD_CLOCKTICK)
+        measure(measure_loops);
+    else if (told->workload == WORKLOAD_RESPONSE)
+        measure(measure_responses);
+    else if (thread->task->kind == TASK_HOP)
+        run_items(thread);
+    else
+        run_jobs(thread);
+}
+
 static void *run_task(void *argument) {
     struct thread *thread = argument;
 
     take_place(told, thread->task);
     pthread_barrier_wait(&all_there);
-    if (thread->task->kind == TASK_HOP)
-        run_items(thread);
-    else
-        run_jobs(thread);
+    work(thread);
     /* A thread that ends before the others has work to do that belongs to no job. */
     while (pause() != 0)
         ;

@@ -24,10 +24,17 @@ void read_words(const char *path, struct arguments *told) {
     error = arguments_read(told, (struct word){words, (hp_u64)length});
     if (error.message == 0)
         error = arguments_check(told);
-    if (error.message == 0 && told->workload != WORKLOAD_TASKS)
-        error.message = "threads have tasks only";
+    if (error.message == 0 && told->workload > WORKLOAD_RESPONSE)
+        error.message = "threads have tasks, or measure";
+    if (error.message == 0 && told->workload != WORKLOAD_TASKS && told->tasks > 0)
+        error.message = "who measures has no tasks";
     if (error.message != 0) {
         dprintf(1, "%.*s: ", (int)error.word.length, error.word.start);
         give_up(error.message);
+    }
+    /* The thread that measures is that of a task whose jobs nobody asks for. */
+    if (told->workload != WORKLOAD_TASKS) {
+        told->task[0] = (struct task){.kind = TASK_BUSY, .vcpu = HP_NONE};
+        told->tasks = 1;
     }
 }

@@ -24,7 +24,7 @@ from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.styled import OPEN, Styled
 from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
 from hyperperiod.cli.tables.figures import latency_table
-from hyperperiod.hosts import STUDIED
+from hyperperiod.hosts import HOSTS
 from hyperperiod.model.result_object import json_text
 from hyperperiod.papers.latency import load_scenarios
 from hyperperiod.papers.latency.lab import Plan, Results, measure, rows_of
@@ -47,7 +47,7 @@ def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -
 @click.option(
     "--on",
     "host",
-    type=OneOf(STUDIED),
+    type=OneOf(HOSTS),
     default="sim",
     show_default=True,
     help="Where to measure.",

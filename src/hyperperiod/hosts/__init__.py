@@ -9,6 +9,3 @@ jobs of its guests.
 
 HOSTS = ("sim", "xen", "linux")
 """The hosts that every command which runs systems can run them on, as `--on` names them."""
-
-STUDIED = ("sim", "xen")
-"""Those on which the studies of papers are measured again."""

@@ -8,6 +8,7 @@ executive or a Linux of its own; on Linux it is the process that does the tasks 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from hyperperiod.hosts.channels import channels_of, hop_places
 from hyperperiod.hosts.qemu import COUNTER_HZ, ICOUNT_RATE
@@ -40,6 +41,23 @@ system, and in those that pass the domain all hops, items on their way, and clie
 begin there. A system with more is refused before it runs."""
 
 
+class Workload(NamedTuple):
+    """What a guest does in place of its domain's tasks (guests/executive/latency.h).
+
+    It begins `offset_ns` after the epoch, takes `span_ns` and needs a ring for so many records.
+    """
+
+    words: tuple[str, ...]
+    offset_ns: int
+    span_ns: int
+    records: int
+
+    @property
+    def ring_bytes(self) -> int:
+        """The room of the ring."""
+        return ring_bytes(self.records)
+
+
 def guest_words(
     system: System,
     number: int,
@@ -51,16 +69,20 @@ def guest_words(
     rate: int = ICOUNT_RATE,
     counter_hz: int = COUNTER_HZ,
     wires: bool = True,
+    workload: Workload | None = None,
 ) -> list[str]:
     """What the guest of domain `number` (from 0, in file order) is told.
 
-    `wires`: items go from domain to domain by channels, of which it is told as well.
+    `wires`: items go from domain to domain by channels, of which it is told as well. With a
+    `workload` it knows no tasks, and epoch and horizon are when that begins and how long it takes.
     """
     domain = system.domains[number]
+    if workload is not None:
+        domain = domain.replace(tasks=())
     ranks = task_ranks(domain)
     hops = {task for flow in hop_places(system) for where, task in flow if where == number}
     return [
-        "workload=tasks",
+        *(workload.words if workload else ("workload=tasks",)),
         f"domain={number}",
         f"vcpus={domain.vcpus}",
         f"scheduler={domain.scheduler.local}",
@@ -179,6 +201,11 @@ def guest_ring_bytes(system: System, number: int, horizon_ns: int) -> int:
     for flow, hops in zip(system.flows, hop_places(system), strict=True):
         here = sum(where == number for where, _ in hops)
         records += (here + (hops[0][0] == number)) * _items(system, flow, horizon_ns)
+    return ring_bytes(records)
+
+
+def ring_bytes(records: int) -> int:
+    """What a ring takes with so many records, and some."""
     return HEADER.itemsize + RECORD.itemsize * (records + 1024)
 
 

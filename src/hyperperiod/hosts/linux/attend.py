@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from hyperperiod.hosts.guests import Workload
 from hyperperiod.hosts.linux import script
 from hyperperiod.hosts.linux.build import KERNEL
 from hyperperiod.hosts.linux.here import LocalRun
@@ -55,6 +56,8 @@ class LinuxOptions(RunOptions):
     `load`: what else runs on a machine that is booted.
     `thefts`: threads of real time take from servers what the `[[stolen]]` tables of a system say,
     beside what the machine itself takes, which such tables bound otherwise.
+    `workloads`: what domains, by their numbers from 0, do in place of their tasks; what they
+    recorded is no jobs.
     """
 
     patience_s: float = 4 * PATIENCE_S
@@ -64,6 +67,7 @@ class LinuxOptions(RunOptions):
     counts: bool = False
     load: ExtraLoad = NO_LOAD
     thefts: bool = False
+    workloads: Mapping[int, Workload] = field(default_factory=dict)
 
 
 class RunFiles(NamedTuple):

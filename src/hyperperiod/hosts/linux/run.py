@@ -288,7 +288,12 @@ def _runs(requests: Sequence[RunRequest], options: LinuxOptions, cpus: Sequence[
     """The parts of a script for the runs."""
     return [
         script.run_tasks(
-            request.system, number, request.horizon_ns, _outside(request, options), cpus
+            request.system,
+            number,
+            request.horizon_ns,
+            _outside(request, options),
+            cpus,
+            options.workloads,
         )
         for number, request in enumerate(requests)
     ]
@@ -314,7 +319,12 @@ def _words(
             files[f"words/{number}/command{placed.id}"] = told
         for domain in script.domains_of_tasks(request.system):
             said = script.words(
-                request.system, domain, request.horizon_ns, request.seed, icount=icount
+                request.system,
+                domain,
+                request.horizon_ns,
+                request.seed,
+                options.workloads.get(domain),
+                icount=icount,
             )
             files[f"words/{number}/{domain}"] = said.encode()
         for name, outsider in _outside(request, options).items():

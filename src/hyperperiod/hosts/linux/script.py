@@ -22,7 +22,7 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
-from hyperperiod.hosts.guests import guest_ring_bytes, guest_words
+from hyperperiod.hosts.guests import Workload, guest_ring_bytes, guest_words
 from hyperperiod.hosts.linux import commands, live
 from hyperperiod.hosts.linux.outside import COUNTING, Outsider, name_of
 from hyperperiod.hosts.qemu import ICOUNT_RATE
@@ -259,14 +259,15 @@ def run_tasks(
     horizon_ns: int,
     outside: Mapping[str, Outsider],
     cpus: Sequence[int],
+    workloads: Mapping[int, Workload],
 ) -> str:
     """The part of the script for a run of a system's tasks: processes of domains, and commands.
 
-    `cpus` are those that the pcpus are.
+    `cpus` are those that the pcpus are; `workloads` is what domains do in place of tasks.
     """
     own = sorted(cpus[: system.pcpus])
     processes = [
-        *(_process(system, domain) for domain in domains_of_tasks(system)),
+        *(_process(system, domain, workloads.get(domain)) for domain in domains_of_tasks(system)),
         *(commands.process(placed, horizon_ns) for placed in commands.commands_of(system)),
         *(_outside(name, one, own[one.pcpu]) for name, one in outside.items()),
     ]
@@ -281,18 +282,28 @@ def domains_of_tasks(system: System) -> list[int]:
     ]
 
 
-def words(system: System, number: int, horizon_ns: int, seed: int, *, icount: bool) -> str:
+def words(
+    system: System,
+    number: int,
+    horizon_ns: int,
+    seed: int,
+    workload: Workload | None = None,
+    *,
+    icount: bool,
+) -> str:
     """What the process of a domain (from 0) is told, but for the epoch."""
+    ring_bytes = guest_ring_bytes(system, number, horizon_ns)
     told = guest_words(
         system,
         number,
         epoch_ns=0,
-        horizon_ns=horizon_ns,
+        horizon_ns=workload.span_ns if workload else horizon_ns,
         seed=seed,
-        memory_bytes=GUEST_RING_OFFSET + guest_ring_bytes(system, number, horizon_ns),
+        memory_bytes=GUEST_RING_OFFSET + (workload.ring_bytes if workload else ring_bytes),
         rate=ICOUNT_RATE if icount else 0,
         counter_hz=NS_PER_UNIT["s"],
         wires=False,
+        workload=workload,
     )
     return " ".join(told) + "\n"
 
@@ -315,12 +326,13 @@ def lock_domains(system: System) -> Sequence[Sequence[int]]:
     return [[vcpu.id for vcpu in vcpus if (vcpu.pcpu or 0) == pcpu] for pcpu in range(system.pcpus)]
 
 
-def _process(system: System, number: int) -> str:
+def _process(system: System, number: int, workload: Workload | None) -> str:
     domain = system.domains[number]
+    epoch = f"$((epoch + {workload.offset_ns}))" if workload else "$epoch"
     servers = " ".join(name_of(vcpu) for vcpu in vcpus_of(system) if vcpu.domain_index == number)
     assert domain.vcpus == len(servers.split())
     return (
-        f'sed "s/{EPOCH}/epoch=$epoch/" "$words/$run/{number}" >"$tmp/$run/words{number}"\n'
+        f'sed "s/{EPOCH}/epoch={epoch}/" "$words/$run/{number}" >"$tmp/$run/words{number}"\n'
         f'tasks "$tmp/$run/words{number}" "$left/$run/ring{number}" "$tmp/$run/ready{number}"'
         f" {servers} &\n"
         'tasks="$tasks $!"\n'

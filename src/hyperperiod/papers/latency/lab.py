@@ -25,7 +25,7 @@ Measure = Callable[[Scenario, LatencySetting, Policy, int, int], LabRow]
 """A host: one setting under one policy, so many runs, a seed."""
 
 
-LONGEST_NS: dict[str, int | None] = {"sim": None, "xen": 200_000_000}
+LONGEST_NS: dict[str, int | None] = {"sim": None, "xen": 200_000_000, "linux": 200_000_000}
 """How long a test is at most where the plan does not say; an emulated machine takes its time."""
 
 
@@ -130,9 +130,13 @@ def host_of(name: str) -> Measure:
     """What measures a setting there."""
     if name == "sim":
         return measure_simulated
-    from hyperperiod.papers.latency.on_xen import measure_on_xen
+    if name == "xen":
+        from hyperperiod.papers.latency.on_xen import measure_on_xen
 
-    return measure_on_xen
+        return measure_on_xen
+    from hyperperiod.papers.latency.on_linux import measure_on_linux
+
+    return measure_on_linux
 
 
 def rows_of(plan: Plan) -> int:
@@ -153,7 +157,7 @@ def _cut(plan: Plan, setting: LatencySetting) -> LatencySetting:
     """The setting with tests as long and as many as the plan wants."""
     longest_ns = plan.longest_ns or LONGEST_NS[plan.host] or setting.test_time_ns
     test_time_ns = min(setting.test_time_ns, longest_ns)
-    runs = setting.runs_on_xen if plan.host == "xen" else None
+    runs = None if plan.host == "sim" else setting.runs_in_machine
     return setting.replace(test_time_ns=test_time_ns, runs=plan.runs or runs or setting.runs)
 
 

@@ -68,14 +68,14 @@ class Figures(Part):
 class LatencySetting(Part):
     """One row of a table: the VM under test, its neighbours, and how often it is tested.
 
-    `runs_on_xen` is how often on an emulated machine, if not as often as in the simulator.
+    `runs_in_machine` is how often on an emulated machine, if not as often as in the simulator.
     """
 
     name: str
     test_time_ns: PositiveTime
     pause_ns: PositiveTime = 1_000_000_000
     runs: Count
-    runs_on_xen: Count | None = None
+    runs_in_machine: Count | None = None
     under_test: GivenServer
     neighbours: tuple[Neighbour, ...] = ()
     paper: tuple[Figures, ...] = ()
