@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from tests.support.lab import MS, POLICIES
 
 from hyperperiod.model import PRESETS
 from hyperperiod.papers.latency import SCENARIOS, Plan, lab, load_scenarios, measure
@@ -19,9 +20,6 @@ from hyperperiod.papers.latency.figures import LabRow, Response
 from hyperperiod.papers.latency.lab import ScenarioOutcome, rows_of, settings_rows
 from hyperperiod.papers.latency.rt_xen_defect import QUIRKS
 from hyperperiod.papers.latency.settings import Scenario
-
-POLICIES = [policy for name, policy in PRESETS.items() if "hsf" not in name]
-MS = 1_000_000
 
 
 @pytest.fixture(scope="module")

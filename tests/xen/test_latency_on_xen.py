@@ -11,19 +11,15 @@ from pathlib import Path
 
 import pytest
 from tests.support import xen_images
+from tests.support.lab import POLICIES, agree, only, require_answers, rows
 
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
-from hyperperiod.model import PRESETS, MissingError
+from hyperperiod.model import MissingError
 from hyperperiod.papers.latency import SCENARIOS, Plan, load_scenarios, measure
-from hyperperiod.papers.latency.figures import LabRow
-from hyperperiod.papers.latency.lab import settings_rows
 from hyperperiod.papers.latency.page import write_latency_page
-from hyperperiod.papers.latency.settings import Scenario
 
-MS = 1_000_000
 HYPERVISOR_NS = 50_000
 """More than the hypervisor takes of a loop for its own work (a few microseconds)."""
-POLICIES = [policy for name, policy in PRESETS.items() if "hsf" not in name]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -34,23 +30,6 @@ def machine() -> None:
         pytest.skip(str(missing))
     xen_images.image("arm64")
     xen_images.guest()
-
-
-def only(scenario: str, *settings: str) -> Scenario:
-    """A scenario with these settings."""
-    (found,) = load_scenarios((scenario,))
-    chosen = tuple(setting for setting in found.settings if setting.name in settings)
-    assert len(chosen) == len(settings)
-    return found.replace(settings=chosen)
-
-
-def rows(host: str, scenario: Scenario, policies: str, runs: int | None = None) -> list[LabRow]:
-    """Our rows, setting by setting, once all claims hold."""
-    chosen = [PRESETS[name] for name in policies.split()]
-    plan = Plan(host, [scenario], chosen, runs=runs, longest_ns=100 * MS)
-    (outcome,) = measure(plan).outcomes
-    assert [claim.ours for claim in outcome.claims if not claim.holds] == []
-    return [row for _, found in settings_rows(outcome.settings) for row in found]
 
 
 @pytest.mark.parametrize(
@@ -65,33 +44,12 @@ def rows(host: str, scenario: Scenario, policies: str, runs: int | None = None) 
 def test_xen_shows_what_the_simulator_shows(
     scenario: str, setting: str, policies: str, runs: int
 ) -> None:
-    chosen = only(scenario, setting)
-    on_xen = rows("xen", chosen, policies, runs)
-    simulated = rows("sim", chosen, policies, runs)
-    for real, predicted in zip(on_xen, simulated, strict=True):
-        assert real.runs == runs
-        assert real.longest_ns is not None
-        assert predicted.longest_ns is not None
-        assert abs(real.longest_ns - predicted.longest_ns) <= HYPERVISOR_NS
-        assert real.tick_only is not None
-        assert predicted.tick_only is not None
-        # The tests begin at other places of the period; 30 of them say so much.
-        assert abs(real.tick_only - predicted.tick_only) <= 0.2
-        if real.stretch is not None:
-            assert predicted.stretch is not None
-            # A test of 100 ms ends up to a turn or two earlier or later.
-            assert real.stretch == pytest.approx(predicted.stretch, rel=0.04)
+    agree("xen", only(scenario, setting), policies, runs, HYPERVISOR_NS)
 
 
 def test_an_idle_vm_answers_within_microseconds() -> None:
     (row,) = rows("xen", only("interrupt", "higher level, neighbour running"), "crps")
-    assert row.response is not None
-    assert row.response.unanswered == 0
-    assert row.runs == 199
-    least_ns, most_ns = row.response.min_ns, row.response.max_ns
-    assert least_ns is not None
-    assert most_ns is not None
-    assert 0 < least_ns <= most_ns < HYPERVISOR_NS
+    require_answers(row, HYPERVISOR_NS)
 
 
 def test_two_machines_measure_the_same() -> None:

@@ -46,8 +46,12 @@ def workload_of(scenario: Scenario, setting: LatencySetting, runs: int, offset_n
     It takes as long as that needs.
     """
     if scenario.test == "response":
-        words = ("workload=response", f"period={setting.pause_ns}")
-        return Workload(words, offset_ns, setting.test_time_ns, _due(setting))
+        return Workload(
+            ("workload=response", f"period={setting.pause_ns}"),
+            offset_ns,
+            setting.test_time_ns,
+            _due(setting),
+        )
     every_ns = every_of(setting)
     words = (
         "workload=clocktick",

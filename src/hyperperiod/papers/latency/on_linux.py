@@ -19,7 +19,7 @@ from hyperperiod.hosts.linux.attend import LinuxOptions
 from hyperperiod.hosts.linux.run import record
 from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.rings import Ring
-from hyperperiod.model import Policy, System
+from hyperperiod.model import Budget, Policy, Slack, Swap, System
 from hyperperiod.papers.latency.figures import LabRow
 from hyperperiod.papers.latency.guest_test import drift_of, every_of, row_of, workload_of
 from hyperperiod.papers.latency.settings import LatencySetting, Scenario
@@ -28,6 +28,10 @@ from hyperperiod.papers.latency.simulated import begin_of, system_of
 BUSY_NS: Final = 20_000_000_000
 """For so long neighbours may keep all others from the cpu: when somebody has waited for 30 s, the
 kernel ends the scheduler."""
+
+AFTER_NS: Final = 10_000_000
+"""How long a machine goes on when the tests are over. An idle server that wastes a whole cpu then
+gets a policy under which it does not, or nobody could end anything."""
 
 
 def measure_on_linux(
@@ -38,15 +42,16 @@ def measure_on_linux(
     Errors are those of `hosts.linux.run.record`; KeyboardInterrupt after Ctrl-C.
     """
     system = resolve(system_of(scenario, setting, policy))
+    wasteful = policy.budget is Budget.PERIODIC and policy.slack is Slack.NONE
     at_once = _tests_at_once(setting, runs)
     rings = []
     for first in range(0, runs, at_once):
         offset_ns = begin_of(setting, seed) + first * drift_of(setting)
         count = min(at_once, runs - first)
-        workload = workload_of(
-            scenario, setting, count, offset_ns % setting.under_test.period_ns
-        )
-        rings.append(_run(system, workload, seed))
+        workload = workload_of(scenario, setting, count, offset_ns % setting.under_test.period_ns)
+        end_ns = workload.offset_ns + workload.span_ns
+        swaps = (Swap(at_ns=end_ns, policy=policy.replace(name=None, budget=Budget.DEFERRABLE)),)
+        rings.append(_run(system.replace(swaps=swaps if wasteful else ()), workload, seed))
     return row_of(scenario, setting, policy, runs, rings)
 
 
@@ -59,7 +64,7 @@ def _tests_at_once(setting: LatencySetting, runs: int) -> int:
 
 def _run(system: System, workload: Workload, seed: int) -> Ring:
     """What the process under test recorded."""
-    request = RunRequest(system, workload.offset_ns + workload.span_ns, seed)
+    request = RunRequest(system, workload.offset_ns + workload.span_ns + AFTER_NS, seed)
     (recording,) = record([request], LinuxOptions(workloads={0: workload}))
     if recording.interrupted:
         raise KeyboardInterrupt
