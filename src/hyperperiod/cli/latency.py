@@ -78,7 +78,7 @@ def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -
     "longest_ns",
     callback=read_longest,
     metavar="TIME",
-    help="Shorten longer tests to this. Default: none on sim, 200ms on xen.",
+    help="Shorten longer tests to this. Default: none on sim, 200ms on xen and linux.",
 )
 @click.option(
     "--quirk",
