@@ -104,10 +104,10 @@ def latency(
     report_file: str | None,
     as_json: bool,
 ) -> None:
-    """A busy loop inside a VM is timed again and again: what it takes too long was stolen by
-    others. Shown are the share of tests that suffered from clock ticks only, the longest loop,
-    how many times as long a test took, and how long interrupts waited, beside the figures that
-    the paper prints. The exit code is 1 when a claim does not hold.
+    """A busy loop inside a VM, on linux inside a server, is timed again and again: what it takes
+    too long was stolen by others. Shown are the share of tests that suffered from clock ticks only,
+    the longest loop, how many times as long a test took, and how long interrupts waited, beside the
+    figures that the paper prints. The exit code is 1 when a claim does not hold.
     """
     chosen = SCENARIOS if scenario == "all" else (scenario,)
     plan = Plan(host, load_scenarios(chosen), policies, quirks, runs, longest_ns, seed)

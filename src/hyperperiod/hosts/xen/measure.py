@@ -31,7 +31,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from hyperperiod.hosts.costs import HostCosts
-from hyperperiod.hosts.guests import guest_words
+from hyperperiod.hosts.guests import Workload, guest_words
 from hyperperiod.hosts.xen.build.source import VERSION
 from hyperperiod.hosts.xen.command_line import xen_arguments
 from hyperperiod.hosts.xen.images import (
@@ -67,6 +67,18 @@ TITLE: Final = "Measured on Xen under QEMU, where an instruction takes a nanosec
 ROUND_NS: Final = 10
 
 PROBE: Final = Task(name="probe", kind=TaskKind.BUSY)
+LOOPS: Final = Workload(
+    (
+        "workload=clocktick",
+        f"loop={LOOP_NS}",
+        "task-period=0",
+        f"task-time={HORIZON_NS}",
+    ),
+    0,
+    HORIZON_NS,
+    HORIZON_NS // LOOP_NS,
+)
+"""What the probe's guest does in place of that task: it times short loops."""
 
 _US: Final = 1_000
 _MS: Final = 1_000_000
@@ -377,14 +389,6 @@ def _guest(system: System, number: int) -> Guest:
         horizon_ns=HORIZON_NS,
         seed=1,
         memory_bytes=GUEST_BYTES,
+        workload=LOOPS if system.domains[number].tasks == (PROBE,) else None,
     )
-    if system.domains[number].tasks == (PROBE,):
-        kept = [word for word in words if not word.startswith(("task=", "workload="))]
-        words = [
-            "workload=clocktick",
-            f"loop={LOOP_NS}",
-            "task-period=0",
-            f"task-time={HORIZON_NS}",
-            *kept,
-        ]
     return Guest(current_executive(), " ".join(words), GUEST_BYTES)

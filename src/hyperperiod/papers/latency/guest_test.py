@@ -61,9 +61,9 @@ def workload_of(scenario: Scenario, setting: LatencySetting, runs: int, offset_n
     )
     # The last test needs no pause, only its time and that of being away once.
     span_ns = (runs - 1) * every_ns + setting.test_time_ns + 2 * setting.under_test.period_ns
-    # A test has a record when it begins and one when it ends, and there may be one more of them.
+    # Beside its loops a test has a record when it begins and one when it ends.
     loops = setting.test_time_ns // scenario.loop_ns + 3
-    return Workload(words, offset_ns, span_ns, (runs + 1) * loops)
+    return Workload(words, offset_ns, span_ns, runs * loops)
 
 
 def _samples(ring: Ring) -> list[Samples]:

@@ -43,7 +43,7 @@ def measure_on_linux(
     """
     system = resolve(system_of(scenario, setting, policy))
     wasteful = policy.budget is Budget.PERIODIC and policy.slack is Slack.NONE
-    at_once = _tests_at_once(setting, runs)
+    at_once = _tests_at_once(scenario, setting, runs)
     rings = []
     for first in range(0, runs, at_once):
         offset_ns = begin_of(setting, seed) + first * drift_of(setting)
@@ -55,9 +55,9 @@ def measure_on_linux(
     return row_of(scenario, setting, policy, runs, rings)
 
 
-def _tests_at_once(setting: LatencySetting, runs: int) -> int:
-    """How many tests one machine makes."""
-    if not any(neighbour.running for neighbour in setting.neighbours):
+def _tests_at_once(scenario: Scenario, setting: LatencySetting, runs: int) -> int:
+    """How many of so many tests one machine makes; interrupts are tested once."""
+    if scenario.test == "response" or not any(one.running for one in setting.neighbours):
         return runs
     return max(1, BUSY_NS // every_of(setting))
 
