@@ -2,8 +2,8 @@
 /*
  * What threads.c asks of the machine: a counter, and a loop whose instructions are known.
  *
- * In a VM under Xen (arm64) the counter is the virtual one, which the hypervisor's is paired with.
- * On the Linux host (x86-64) it is Linux's own monotonic clock, which the BPF programs read as
+ * In a VM under Xen (arm64; UNDER_XEN) the counter is the virtual one, which the hypervisor's is
+ * paired with. On the Linux host it is Linux's own monotonic clock, which the BPF programs read as
  * well.
  */
 #ifndef GUESTS_LINUX_MACHINE_H
@@ -30,7 +30,7 @@ static inline hp_u64 linux_ns(void) {
     return (hp_u64)now.tv_sec * NS_PER_SECOND + (hp_u64)now.tv_nsec;
 }
 
-#ifdef __aarch64__
+#ifdef UNDER_XEN
 
 static inline hp_u64 machine_counter(void) {
     hp_u64 ticks;
@@ -62,8 +62,27 @@ static inline struct clock_pair pair_clocks(void) {
     return pair;
 }
 
+#else
+
+static inline hp_u64 machine_counter(void) {
+    return linux_ns();
+}
+
+static inline hp_u64 machine_hz(void) {
+    return NS_PER_SECOND;
+}
+
+/* The two are one clock. */
+static inline struct clock_pair pair_clocks(void) {
+    return (struct clock_pair){0, 0};
+}
+
+#endif
+
 /* LOOP_INSTRUCTIONS each round. Ends early where another token than `token` stands in `tokens` at
  * the place that `place` holds; returns how many rounds are left. */
+#ifdef __aarch64__
+
 static inline hp_u64 busy_loop(hp_u64 rounds, const volatile hp_u32 *place, const void *tokens,
                                hp_u64 token) {
     hp_u64 at, found;
@@ -82,20 +101,6 @@ static inline hp_u64 busy_loop(hp_u64 rounds, const volatile hp_u32 *place, cons
 
 #else
 
-static inline hp_u64 machine_counter(void) {
-    return linux_ns();
-}
-
-static inline hp_u64 machine_hz(void) {
-    return NS_PER_SECOND;
-}
-
-/* The two are one clock. */
-static inline struct clock_pair pair_clocks(void) {
-    return (struct clock_pair){0, 0};
-}
-
-/* As above. */
 static inline hp_u64 busy_loop(hp_u64 rounds, const volatile hp_u32 *place, const void *tokens,
                                hp_u64 token) {
     hp_u64 at, found;

@@ -123,7 +123,7 @@ def run_phases(
     `arguments` are more of the kernel's, whose name is `kernel`.
     """
     parts = [f"begin {name}\n{text}end\n" for name, text in phases.items()]
-    programs = {"bin/load": load_program(folder)}
+    programs = {"bin/load": load_program(folder, kernel)}
     script = "".join([PRELUDE, *parts])
     icount = counts or cpus == 1
     left = files_left(

@@ -6,9 +6,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from tests.support.on_linux import files_of, need_linux
 
-from hyperperiod.hosts.linux.build import Images
+from hyperperiod.hosts.linux.build import KERNEL, Images, images_in
 from hyperperiod.hosts.linux.machine import LinuxMachine
 from hyperperiod.hosts.linux.script import END
 
@@ -26,11 +27,12 @@ def left(images: Images, folder: Path) -> dict[str, bytes]:
     return files_of(LinuxMachine(images, f"{LOOK}{END}"), folder)
 
 
-def test_two_machines_are_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kernel", [KERNEL, pytest.param("arm64", marks=pytest.mark.slow)])
+def test_two_machines_are_the_same(kernel: str, tmp_path: Path) -> None:
     """Whether or not they go on from the same snapshot."""
-    built = need_linux()
+    built = need_linux(kernel)
     found = []
-    images = Images(tmp_path / "vmlinuz", tmp_path / "initramfs.cpio")
+    images = images_in(tmp_path, kernel)
     for path in images.all:
         shutil.copyfile(built / path.name, path)
     for name in ("first", "again"):

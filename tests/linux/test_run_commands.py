@@ -255,12 +255,14 @@ def test_what_a_machine_in_qemu_cannot_have(
     lost = tool(tmp_path, "lost", "#!/no/such/shell\n")
     for name, said in (
         ("no-such-program", "found 'no-such-program'; allowed: a program of this machine, found"),
-        (str(other), f"found {other}; allowed: a program for x86-64"),
+        (str(other), f"found {other}; allowed: a program for x86_64"),
         (str(lost), f"found {lost}, a script of '/no/such/shell'; allowed: one of a program here"),
     ):
         with pytest.raises(InputError) as refused:
             find(system_of(name), busybox)
         assert f"domain d: task t: command: {said}" in str(refused.value)
+    with pytest.raises(InputError, match="a program for aarch64, as the machine in QEMU is"):
+        find(system_of("sh"), busybox, "aarch64")
     folder = tmp_path / "tools"
     folder.mkdir()
     tool(folder, "ldd", '#!/bin/sh\nprintf "\\tlibfar.so.1 => not found\\n"\n')

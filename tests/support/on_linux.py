@@ -21,7 +21,7 @@ from hyperperiod.analysis import Analysis
 from hyperperiod.cli.progress import bar
 from hyperperiod.hosts.build_job import BuildJob
 from hyperperiod.hosts.linux.attend import NO_LOAD, ExtraLoad, LinuxOptions, run_script
-from hyperperiod.hosts.linux.build import KERNEL, Images, build, image_of
+from hyperperiod.hosts.linux.build import COMPILER, KERNEL, KERNELS, build, images_in
 from hyperperiod.hosts.linux.machine import LinuxMachine, tool
 from hyperperiod.hosts.linux.run import run_all
 from hyperperiod.hosts.linux.script import END, START
@@ -46,7 +46,7 @@ def need_linux(kernel: str = KERNEL) -> Path:
     """The folder of that kernel and the initial file system, with QEMU to boot them; skips
     without."""
     try:
-        tool()
+        tool(KERNELS[kernel].architecture)
         return build(BuildJob(TOP / "build", None, bar), kernel)
     except MissingError as error:
         pytest.skip(str(error))
@@ -103,8 +103,7 @@ def files_left(
     `arguments` are more of the kernel's, whose name is `kernel`; `programs` are files by their path
     there. A complaint of the script is an error. A machine that the emulator broke is booted again.
     """
-    built = need_linux(kernel)
-    images = Images(built / image_of(kernel), built / "initramfs.cpio")
+    images = images_in(need_linux(kernel), kernel)
     machine = LinuxMachine(
         images, f"{script}{END}", first, programs, cpus=cpus, icount=icount, arguments=arguments
     )
@@ -125,10 +124,11 @@ class OnLinux(NamedTuple):
     trace: Trace
 
 
-def load_program(folder: Path) -> bytes:
-    """The program of `load.c`, for a machine's folder /bin."""
+def load_program(folder: Path, kernel: str = KERNEL) -> bytes:
+    """The program of `load.c`, for the folder /bin of a machine with that kernel."""
     program = folder / "load"
-    command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(program)]
+    compiler = COMPILER[KERNELS[kernel].architecture]
+    command = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(program)]
     subprocess.run([*command, str(TOP / "tests/linux/load.c")], check=True)
     return program.read_bytes()
 

@@ -104,7 +104,7 @@ def build(
     A kernel of Debian's with sched_ext and the libraries beside it are fetched and unpacked, not
     installed; the scheduler's BPF programs, hyperperiodd, hyperperiodctl and the program that runs
     a domain's tasks are compiled. What is up to date is left alone. With --kernel another kernel is
-    added, for `run --kernel`.
+    added, for `run --kernel`, with `arm64` the programs for that processor as well.
     """
     from hyperperiod.hosts.linux.build import KERNEL
     from hyperperiod.hosts.linux.build import build as build_linux

@@ -181,7 +181,7 @@ PROBES = (
     Probe("kvm", "fast virtual machines", "enable virtualization in the firmware", _kvm),
     Probe(
         "qemu for arm64",
-        "run --on xen",
+        "run --on xen, run --on linux --kernel arm64",
         f"{_APT} qemu-system-arm",
         _program(("qemu-system-aarch64",)),
     ),

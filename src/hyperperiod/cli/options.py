@@ -223,7 +223,7 @@ kernel_option = click.option(
     "--kernel",
     callback=read_kernel,
     metavar="NAME",
-    help="Which kernel boots in QEMU, such as 6.16 (docs/linux/running.md). Default: 7.2.",
+    help="Which kernel boots in QEMU, such as 6.16 or arm64 (docs/linux/running.md). Default: 7.2.",
 )
 
 

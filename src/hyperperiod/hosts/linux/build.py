@@ -2,16 +2,16 @@
 """Builds what a run on Linux boots: `hyperperiod linux build`.
 
 The kernel is Debian's of its testing suite, unmodified, since that of the stable one has no
-sched_ext; others are there by name (KERNELS), for the same programs. With it come a shell and the
-static libraries that the programs are linked with, so that these run on any Linux. All packages are
-only unpacked: nothing is installed. Of our sources come the BPF programs, hyperperiodd,
-hyperperiodctl, `tasks`, which runs a domain's tasks as threads, `supervise`, which starts and ends
-a command, `events`, which does to a run what is done to it from outside, and `snapshot`, from which
-on a machine is another one each time. A wheel brings them compiled (PREBUILT); then neither
-compilers nor libraries are needed.
+sched_ext; others are there by name (KERNELS), for the same programs, or for these compiled for
+another processor. With it come a shell and the static libraries that the programs are linked with,
+so that these run on any Linux. All packages are only unpacked: nothing is installed. Of our sources
+come the BPF programs, hyperperiodd, hyperperiodctl, `tasks`, which runs a domain's tasks as
+threads, `supervise`, which starts and ends a command, `events`, which does to a run what is done to
+it from outside, and `snapshot`, from which on a machine is another one each time. A wheel brings
+them compiled, for x86-64 (PREBUILT); then neither compilers nor libraries are needed.
 
-The results are vmlinuz and initramfs.cpio in linux/ of the job's folder; they are made anew when a
-package or a source changed.
+The results are vmlinuz and initramfs.cpio in linux/ of the job's folder, linux-arm64/ for those of
+that processor; they are made anew when a package or a source changed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ from hyperperiod.hosts import debian
 from hyperperiod.hosts.build_job import (
     BuildError,
     BuildJob,
+    compiler_for,
     digest_of,
     need,
+    prefix_for,
     run_logged,
     step,
     tail_of,
@@ -46,10 +48,12 @@ from hyperperiod.resources import PREBUILT, SOURCES, build_folder
 
 
 class Kernel(NamedTuple):
-    """A kernel that can be booted: Debian's package, with `*` for the newest, and its suite."""
+    """A kernel that can be booted: Debian's package, with `*` for the newest, its suite, and which
+    processor it is for, by Debian's name."""
 
     package: str
     suite: str = debian.BACKPORTS
+    architecture: str = "amd64"
 
 
 KERNELS = {
@@ -60,18 +64,22 @@ KERNELS = {
     "7.2": Kernel("linux-image-cloud-amd64", debian.TESTING),
     "7.3": Kernel("linux-image-7.3.*-cloud-amd64"),
     "rt": Kernel("linux-image-rt-amd64", debian.TESTING),
+    "arm64": Kernel("linux-image-cloud-arm64", debian.TESTING, "arm64"),
 }
 """By the name that chooses one. They have all drivers built in that a machine needs. Debian's 7.1
 takes no scheduler at all: what it says of its functions has no scx_bpf_create_dsq for programs."""
 KERNEL = "7.2"
 """The one that is booted unless another is named."""
+FIRST = {"amd64": KERNEL, "arm64": "arm64"}
+"""Of each processor, the kernel that is built together with the programs for it."""
+MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 SYSROOT = (
     "linux-bpf-dev", "libbpf-dev", "libelf-dev", "zlib1g-dev", "libzstd-dev", "libc6-dev",
     "linux-libc-dev",
 )  # fmt: skip
 SHELL = "busybox-static"
 BUSYBOX = "usr/bin/busybox"
-MULTIARCH = "x86_64-linux-gnu"
+MULTIARCH = f"{MACHINES['amd64']}-linux-gnu"
 
 TASKS = tuple(
     SOURCES / "guests" / name
@@ -96,6 +104,7 @@ OBJECT = "hyperperiod.bpf.o"
 FOLDERS = ("dev", "proc", "sys", "run", "tmp", "bin")
 
 COMPILERS = {"gcc": "gcc libc6-dev", "clang-19": "clang-19", "make": "make"}
+COMPILER = {"amd64": "gcc", "arm64": f"{prefix_for('arm64')}gcc"}
 UNPACKER = {"dpkg-deb": "dpkg"}
 LOG = "make.log"
 SHOWN_ON_FAILURE = 25
@@ -111,6 +120,8 @@ class Images:
     """The initial file system, to which a run adds its own."""
     layers: tuple[Path, ...] = ()
     """More archives of files, each above the one before."""
+    architecture: str = "amd64"
+    """Which processor they are for, by Debian's name."""
 
     def with_layer(self, layer: Path) -> Images:
         """The same with one more archive of files."""
@@ -132,10 +143,18 @@ class Images:
         return self.kernel.parent
 
 
-def need_tools() -> None:
+def need_tools(architecture: str = "amd64") -> None:
     """Raises MissingError if this machine cannot build what a run on Linux boots."""
-    need(UNPACKER if PREBUILT.is_file() else COMPILERS | UNPACKER, "build the Linux host")
+    tools = UNPACKER
+    if not _is_prebuilt(architecture):
+        tools |= COMPILERS | (compiler_for("arm64") if architecture == "arm64" else {})
+    need(tools, "build the Linux host")
     debian.need_apt("fetch the Linux host's kernel")
+
+
+def _is_prebuilt(architecture: str) -> bool:
+    """Whether the programs for a processor came with the package, compiled."""
+    return architecture == "amd64" and PREBUILT.is_file()
 
 
 def programs_folder() -> Path:
@@ -153,12 +172,23 @@ def programs_folder() -> Path:
 
 def images(kernel: str = KERNEL) -> Images:
     """What was built, with the kernel of that name; MissingError where it is not."""
-    folder = build_folder() / "linux"
-    found = Images(folder / image_of(kernel), folder / "initramfs.cpio")
+    found = images_in(build_folder() / _folder(KERNELS[kernel].architecture), kernel)
     for path in (found.kernel, found.files):
         if not path.is_file():
             raise _not_built(path, "" if kernel == KERNEL else f" --kernel {kernel}")
     return found
+
+
+def images_in(folder: Path, kernel: str) -> Images:
+    """What was built in a folder, or will be, with the kernel of that name."""
+    architecture = KERNELS[kernel].architecture
+    image, files = folder / image_of(kernel), folder / "initramfs.cpio"
+    return Images(image, files, architecture=architecture)
+
+
+def _folder(architecture: str) -> str:
+    """The name of the folder of what is for a processor."""
+    return "linux" if architecture == "amd64" else f"linux-{architecture}"
 
 
 def _not_built(path: Path, which: str = "") -> MissingError:
@@ -170,7 +200,7 @@ def _not_built(path: Path, which: str = "") -> MissingError:
 
 def image_of(kernel: str) -> str:
     """The file name of the image of a kernel."""
-    return "vmlinuz" if kernel == KERNEL else f"vmlinuz-{kernel}"
+    return "vmlinuz" if kernel in FIRST.values() else f"vmlinuz-{kernel}"
 
 
 def build(job: BuildJob, kernel: str = KERNEL) -> Path:
@@ -178,12 +208,13 @@ def build(job: BuildJob, kernel: str = KERNEL) -> Path:
 
     With the name of another kernel also that one's image.
     """
-    need_tools()
+    architecture = KERNELS[kernel].architecture
+    need_tools(architecture)
     job.root.mkdir(parents=True, exist_ok=True)
     with (job.root / ".linux-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        out = _build(job)
-        if kernel != KERNEL:
+        out = _build(job, architecture)
+        if kernel != FIRST[architecture]:
             _add_kernel(job, out, kernel)
         return out
 
@@ -193,8 +224,8 @@ def _add_kernel(job: BuildJob, out: Path, kernel: str) -> None:
     image, stamp = out / image_of(kernel), out / f".stamp-{kernel}"
     if is_recent(stamp, "", [image]):
         return
-    package, suite = KERNELS[kernel]
-    found = debian.packages(job.downloads.absolute(), "amd64", (package,), suite)
+    package, suite, architecture = KERNELS[kernel]
+    found = debian.packages(job.downloads.absolute(), architecture, (package,), suite)
     if not image.is_file() or not stamp.is_file() or stamp.read_text() != found[0].name:
         stamp.unlink(missing_ok=True)
         with tempfile.TemporaryDirectory(dir=job.root) as folder:
@@ -203,18 +234,19 @@ def _add_kernel(job: BuildJob, out: Path, kernel: str) -> None:
     stamp.write_text(found[0].name)
 
 
-def _build(job: BuildJob) -> Path:
-    out = job.root / "linux"
+def _build(job: BuildJob, architecture: str) -> Path:
+    out = job.root / _folder(architecture)
     stamp = out / ".stamp"
-    if is_recent(stamp, _key([]), [out / "vmlinuz", out / "initramfs.cpio"]):
+    prebuilt = _is_prebuilt(architecture)
+    if is_recent(stamp, _key([], architecture), [out / "vmlinuz", out / "initramfs.cpio"]):
         return out
     packages = debian.packages(
         job.downloads.absolute(),
-        "amd64",
-        (KERNELS[KERNEL].package, SHELL, *(() if PREBUILT.is_file() else SYSROOT)),
+        architecture,
+        (KERNELS[FIRST[architecture]].package, SHELL, *(() if prebuilt else SYSROOT)),
         debian.TESTING,
     )
-    key = _key(packages)
+    key = _key(packages, architecture)
     if stamp.is_file() and stamp.read_text() == key:
         stamp.touch()
         return out
@@ -222,10 +254,10 @@ def _build(job: BuildJob) -> Path:
     root = unpacked(out, packages)
     (out / LOG).unlink(missing_ok=True)
     with step("the Linux host's programs"):
-        if PREBUILT.is_file():
+        if prebuilt:
             _unpack_programs(out)
         else:
-            _compile(out, root)
+            _compile(out, root, architecture)
     shutil.copyfile(_kernel(root), out / "vmlinuz")
     (out / "initramfs.cpio").write_bytes(archive(_contents(out, root)))
     stamp.write_text(key)
@@ -280,15 +312,23 @@ def prebuilt(out: Path, file: Path) -> None:
                 archived.addfile(member, content)
 
 
-def _compile(out: Path, root: Path) -> None:
+def _compile(out: Path, root: Path, architecture: str) -> None:
     """Makes the programs and the BPF object in `out`, against the libraries in `root`."""
+    compiler, machine = COMPILER[architecture], MACHINES[architecture]
     make = ["make", "--always-make", f"-j{os.cpu_count()}", "-C", str(SOURCES)]
-    _run(out, [*make, "-f", "hosts/linux/Makefile", f"OUT={out}", f"HEADERS={root}"])
-    daemon = [f"OUT={out}", f"SYSROOT={root}", "CC=gcc", str(out / PROGRAMS[0])]
+    _run(
+        out,
+        [*make, "-f", "hosts/linux/Makefile", f"OUT={out}", f"HEADERS={root}", f"ARCH={machine}"],
+    )
+    daemon = [f"OUT={out}", f"SYSROOT={root}", f"CC={compiler}", str(out / PROGRAMS[0])]
     _run(out, [*make, "-f", "hosts/linux/daemon/Makefile", *daemon, str(out / PROGRAMS[1])])
-    libraries = root / "usr" / "lib" / MULTIARCH
+    multiarch = f"{machine}-linux-gnu"
+    libraries = root / "usr" / "lib" / multiarch
     sysroot = [f"--sysroot={root}", f"-B{libraries}", f"-L{libraries}"]
-    gcc = ["gcc", *FLAGS, *sysroot, "-isystem", str(root / "usr" / "include" / MULTIARCH)]
+    include = root / "usr" / "include"
+    # A compiler for another processor looks into folders of its own first.
+    headers = [f"-isystem{include / multiarch}", f"-isystem{include}"]
+    gcc = [compiler, *FLAGS, *sysroot, *headers]
     names = (*PROGRAMS[2:], CLIENTS)
     sources = (TASKS, EVENTS, SUPERVISE, SNAPSHOT, OF_SERVICES)
     for name, each in zip(names, sources, strict=True):
@@ -325,7 +365,7 @@ def is_recent(stamp: Path, sources: str, results: Sequence[Path]) -> bool:
     return stamp.read_text().startswith(sources) and all(path.is_file() for path in results)
 
 
-def _key(packages: Sequence[Path]) -> str:
+def _key(packages: Sequence[Path], architecture: str) -> str:
     """All that the built files depend on, as a text: it changes when one of these does."""
     patterns = (
         *("core/**/*.h", "record/*.h", "words/*.h"),
@@ -333,8 +373,9 @@ def _key(packages: Sequence[Path]) -> str:
     )
     sources = [path for pattern in patterns for path in sorted(SOURCES.glob(pattern))]
     headers = sorted((SOURCES / "guests").glob("*/*.h"))
-    if PREBUILT.is_file():
+    if _is_prebuilt(architecture):
         digest = digest_of([], (PREBUILT, Path(__file__)))
     else:
-        digest = digest_of([version_of("gcc")], (*sources, *headers, *OURS, Path(__file__)))
+        compiler = COMPILER[architecture]
+        digest = digest_of([version_of(compiler)], (*sources, *headers, *OURS, Path(__file__)))
     return "\n".join([digest, *(package.name for package in packages)])

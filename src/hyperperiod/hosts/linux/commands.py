@@ -38,10 +38,10 @@ ROOT: Final = "host"
 """The folder of the machine in QEMU that a command there takes for the root."""
 PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """PATH of a command there."""
-MACHINE: Final = "x86_64"
 ELF: Final = b"\x7fELF"
 ELF_MACHINE: Final = slice(18, 20)
-ELF_X86_64: Final = (62).to_bytes(2, "little")
+ELF_MACHINES: Final = {"x86_64": b"\x3e\0", "aarch64": b"\xb7\0"}
+"""What a program says of the processor that it is for."""
 LIBRARY: Final = re.compile(r"^\s*(?:(\S+) => )?(/\S+|not found)", re.MULTILINE)
 """A library in what ldd says: `NAME => PATH (ADDRESS)`, or `PATH (ADDRESS)` for the loader."""
 CACHE: Final = Path("/etc/ld.so.cache")
@@ -118,8 +118,9 @@ def _wrong(system: System, domain: str, task: str, found: str, allowed: str) -> 
 # --- programs ------------------------------------------------------------------------------------
 
 
-def find(system: System, busybox: Path | None) -> Programs:
-    """The programs of a system's commands; `busybox` is that of a machine in QEMU, None: here.
+def find(system: System, busybox: Path | None, machine: str = "x86_64") -> Programs:
+    """The programs of a system's commands; `busybox` is that of a machine in QEMU, whose processor
+    is a `machine`, None: here.
 
     InputError for one that is not there, MissingError without the tool that finds libraries.
     """
@@ -127,7 +128,7 @@ def find(system: System, busybox: Path | None) -> Programs:
     for placed in commands_of(system):
         name = (placed.task.command or ("",))[0]
         try:
-            found[name] = _here(name) if busybox is None else _there(name, busybox)
+            found[name] = _here(name) if busybox is None else _there(name, busybox, machine)
         except _AbsentError as absent:
             raise _wrong(
                 system, placed.domain.name, placed.task.name, absent.found, absent.allowed
@@ -151,21 +152,21 @@ def _here(name: str) -> Program:
     return Program(str(Path(path).absolute()))
 
 
-def _there(name: str, busybox: Path) -> Program:
+def _there(name: str, busybox: Path, machine: str) -> Program:
     path = shutil.which(name)
     try:
         if path is None:
             raise _AbsentError(repr(name), "a program of this machine, found by PATH, or busybox's")
         # As its loader sees it, which may look for libraries beside it.
         real = Path(path).resolve()
-        return Program(str(real), frozenset(_needed(real)))
+        return Program(str(real), frozenset(_needed(real, machine)))
     except _AbsentError:
         if name in _applets(busybox):
             return Program(f"/bin/{name}")
         raise
 
 
-def _needed(path: Path) -> Iterator[Path]:
+def _needed(path: Path, machine: str) -> Iterator[Path]:
     """A program and the files without which it does not start."""
     yield path
     try:
@@ -175,13 +176,13 @@ def _needed(path: Path) -> Iterator[Path]:
         raise _AbsentError(f"{path} ({error.strerror})", "a program that can be read") from None
     if head.startswith(b"#!"):
         for program in _interpreters(head, path):
-            yield from _needed(program)
-    elif not head.startswith(ELF) or head[ELF_MACHINE] != ELF_X86_64:
+            yield from _needed(program, machine)
+    elif not head.startswith(ELF) or head[ELF_MACHINE] != ELF_MACHINES[machine]:
         raise _AbsentError(
-            str(path), "a program for x86-64, as the machine in QEMU is, or a script"
+            str(path), f"a program for {machine}, as the machine in QEMU is, or a script"
         )
     else:
-        yield from _libraries(path)
+        yield from _libraries(path, machine)
 
 
 def _interpreters(head: bytes, script: Path) -> Iterator[Path]:
@@ -194,9 +195,9 @@ def _interpreters(head: bytes, script: Path) -> Iterator[Path]:
     yield from (Path(shutil.which(name) or name) for name in names[1:])
 
 
-def _libraries(path: Path) -> Iterator[Path]:
+def _libraries(path: Path, machine: str) -> Iterator[Path]:
     """The loader and the libraries of a program; none if it is linked statically."""
-    if platform.machine() != MACHINE:
+    if platform.machine() != machine:
         raise _AbsentError(str(path), f"one of busybox's: this machine is {platform.machine()}")
     tool = shutil.which("ldd")
     if tool is None:

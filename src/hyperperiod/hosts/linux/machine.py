@@ -31,7 +31,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from hyperperiod.hosts.build_job import digest_of, version_of
 from hyperperiod.hosts.cpio import archive
@@ -47,15 +47,14 @@ from hyperperiod.hosts.qemu import (
 )
 from hyperperiod.model import MissingError
 
-QEMU = "qemu-system-x86_64"
-PACKAGE = "qemu-system-x86"
 PANIC = r"Kernel panic"
 MEMORY_MIB = 1024
-KERNEL_ARGUMENTS = "console=ttyS0 quiet panic=-1 nokaslr rdinit=/init cryptomgr.notests"
+KERNEL_ARGUMENTS = "quiet panic=-1 nokaslr rdinit=/init cryptomgr.notests"
 """One layout in memory, so that a run is the same every time; no tests of the kernel's
 cryptography, which take longer than all else at its start."""
 BASE = "2026-01-01T00:00:00"
-"""What the machine's clock says when it is turned on."""
+BASE_S = 1_767_225_600
+"""What the machine's clock says when it is turned on, and that in seconds since 1970."""
 RESULTS, ORDERS, GIVEN = "results", "orders", "given"
 READY_PATIENCE_S = 240.0
 """Wall time in which a machine must have done what it does first."""
@@ -88,11 +87,40 @@ class LinuxMachine:
     then goes on as ours does. A device that is served by another process has to be waited for."""
 
 
+class Board(NamedTuple):
+    """What machines for one processor are: of which program of QEMU's, from which package of
+    Debian's, what the kernel calls the console, the board, and what stops the machine when the
+    program `snapshot` wants it. `clock` is where the seconds of its clock stand in memory, if it is
+    there."""
+
+    program: str
+    package: str
+    console: str
+    board: Sequence[str]
+    watchdog: str
+    clock: int | None = None
+
+
+BOARDS = {
+    "amd64": Board("qemu-system-x86_64", "qemu-system-x86", "ttyS0", (), "ib700"),
+    "arm64": Board(
+        *("qemu-system-aarch64", "qemu-system-arm", "ttyAMA0"),
+        # A tick of its counter is a nanosecond.
+        ("-machine", "virt,gic-version=3", "-cpu", "cortex-a76,cntfrq=1000000000"),
+        *("i6300esb,addr=10", 0x0901_0000),
+    ),
+}
+"""By Debian's name of the processor."""
+
+
 class RunningLinux(Emulator):
     """A machine that runs, until its block ends."""
 
-    def __init__(self, process: subprocess.Popen[bytes], folder: Path, console: Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], folder: Path, console: Path, board: Board
+    ) -> None:
         super().__init__(process, folder, console, kernel="Linux", panic=PANIC)
+        self._board = board
         # Whoever reads from a port that nobody is connected to has read to its end.
         self._orders = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._orders.connect(str(folder / ORDERS))
@@ -106,6 +134,8 @@ class RunningLinux(Emulator):
 
     def since_start_s(self) -> int:
         """Returns for how long (s) the machine has been on, by its own clock."""
+        if self._board.clock is not None:
+            return int.from_bytes(self.read(self._board.clock, 4), "little") - BASE_S
         now = self.ask("qom-get", path="/machine", property="rtc-time")
         # Only the time of day: no run takes a day.
         return int(now["tm_hour"]) * 3600 + int(now["tm_min"]) * 60 + int(now["tm_sec"])
@@ -135,12 +165,13 @@ class RunningLinux(Emulator):
         return found
 
 
-def tool() -> Path:
-    """QEMU for x86; MissingError where it is not installed."""
-    found = shutil.which(QEMU)
+def tool(architecture: str = "amd64") -> Path:
+    """QEMU for a processor; MissingError where it is not installed."""
+    board = BOARDS[architecture]
+    found = shutil.which(board.program)
     if found is None:
-        command = f"sudo apt-get install -y --no-install-recommends {PACKAGE}"
-        raise MissingError(f"{QEMU} is not installed", command)
+        command = f"sudo apt-get install -y --no-install-recommends {board.package}"
+        raise MissingError(f"{board.program} is not installed", command)
     return Path(found)
 
 
@@ -169,7 +200,8 @@ def _snapshot(machine: LinuxMachine, console: Path) -> Path:
     """What the machine is like after what it does first; it is made unless it is there."""
     folder = machine.images.folder / "snapshots"
     folder.mkdir(exist_ok=True)
-    texts = (*_hardware(machine), _init(machine), version_of(str(tool())))
+    qemu = tool(machine.images.architecture)
+    texts = (*_hardware(machine), _init(machine), version_of(str(qemu)))
     path = folder / digest_of(texts, machine.images.all)
     part = path.with_name(f".{path.name}")
     # Of two that want the same one, one makes it. What a process that was killed left begins anew.
@@ -219,10 +251,11 @@ def _turned_on(
         initial.write_bytes(b"".join([*parts, archive({"init": _init(machine).encode()})]))
         (folder / GIVEN).write_bytes(given)
         console.unlink(missing_ok=True)
-        command = [str(tool()), *_hardware(machine), *_connections(folder, console), *more]
+        qemu = tool(machine.images.architecture)
+        command = [str(qemu), *_hardware(machine), *_connections(folder, console), *more]
         command += ["-kernel", str(machine.images.kernel), "-initrd", str(initial)]
         with started(command, folder) as process:
-            running = RunningLinux(process, folder, console)
+            running = RunningLinux(process, folder, console, _board(machine))
             try:
                 yield running
             finally:
@@ -234,10 +267,15 @@ def _init(machine: LinuxMachine) -> str:
     return init(machine.first, cpus=machine.cpus)
 
 
+def _board(machine: LinuxMachine) -> Board:
+    return BOARDS[machine.images.architecture]
+
+
 def _hardware(machine: LinuxMachine) -> list[str]:
     """QEMU's arguments that name no file: what the machine is like."""
     # It stands until its ports are connected (-S): a line that is there from the first instruction.
-    command = ["-S", "-nodefaults", "-display", "none", "-no-reboot", "-seed", "1"]
+    board = _board(machine)
+    command = [*board.board, "-S", "-nodefaults", "-display", "none", "-no-reboot", "-seed", "1"]
     command += ["-smp", str(machine.cpus), "-m", f"{machine.memory_mib}M"]
     command += ["-rtc", f"base={BASE},clock=vm"]
     if machine.icount:
@@ -245,13 +283,15 @@ def _hardware(machine: LinuxMachine) -> list[str]:
         command += ["-accel", "tcg,thread=single", "-icount", f"shift=0,sleep={sleep}"]
     else:
         command += ["-accel", "tcg,thread=multi"]
-    command += ["-append", f"{KERNEL_ARGUMENTS} {machine.arguments}".rstrip()]
+    command += [
+        "-append",
+        f"console={board.console} {KERNEL_ARGUMENTS} {machine.arguments}".rstrip(),
+    ]
     # With ioeventfd QEMU's other thread would serve the ports, at an instant of this host's time.
     command += ["-device", "virtio-serial-pci,ioeventfd=off"]
     if machine.devices:
         return [*command, *machine.devices]
-    # What stops the machine when the program `snapshot` wants it.
-    return [*command, "-device", "ib700", "-action", "watchdog=pause"]
+    return [*command, "-device", board.watchdog, "-action", "watchdog=pause"]
 
 
 def _connections(folder: Path, console: Path) -> list[str]:

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from hyperperiod.hosts.costs import kernel_costs
 from hyperperiod.hosts.gaps import TASKS, gaps
 from hyperperiod.hosts.linux.attend import ExtraLoad, LinuxOptions
-from hyperperiod.hosts.linux.machine import QEMU
+from hyperperiod.hosts.linux.machine import BOARDS
 from hyperperiod.hosts.linux.run import record
 from hyperperiod.hosts.linux.thefts import Theft, bound, thefts_in
 from hyperperiod.hosts.recorded_run import RunRecording, RunRequest
@@ -77,7 +77,8 @@ def measure() -> KernelCosts:
     for number, one in enumerate(stolen, 1):
         numbers[f"theft {number}: period"] = Number(one.period_ns, "ns")
         numbers[f"theft {number}: duration"] = Number(one.duration_ns, "ns")
-    on = f"Debian's kernel in {version(QEMU)}, where an instruction takes a nanosecond"
+    qemu = version(BOARDS["amd64"].program)
+    on = f"Debian's kernel in {qemu}, where an instruction takes a nanosecond"
     return KernelCosts(stolen, Section(command(LINUX_KERNEL), on, numbers))
 
 

@@ -28,7 +28,7 @@ from hyperperiod.hosts.costs import TICK_PERIOD_NS, longest_ns
 from hyperperiod.hosts.guests import counted_flows
 from hyperperiod.hosts.linux import commands, here, live, script
 from hyperperiod.hosts.linux.attend import LinuxOptions, RunFiles, run_until_done
-from hyperperiod.hosts.linux.build import Images, images, programs_folder
+from hyperperiod.hosts.linux.build import MACHINES, Images, images, programs_folder
 from hyperperiod.hosts.linux.commands import Programs
 from hyperperiod.hosts.linux.machine import LinuxMachine, RunningLinux, boot
 from hyperperiod.hosts.linux.outside import EVENT_LIMIT, Outsider, outside, theft_count
@@ -113,7 +113,10 @@ def record(
         refuse_request(request)
     built = None if options.here else images(options.kernel)
     programs = [
-        commands.find(request.system, built.busybox if built else None) for request in requests
+        commands.find(request.system, built.busybox, MACHINES[built.architecture])
+        if built
+        else commands.find(request.system, None)
+        for request in requests
     ]
     several = any(request.system.pcpus > 1 for request in requests)
     icount = not (several or options.here) if options.icount is None else options.icount

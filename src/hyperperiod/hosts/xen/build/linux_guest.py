@@ -38,7 +38,7 @@ HEADERS = tuple(
 RING = f"-DRING_OFFSET={LINUX_RAM_BYTES:#x}"
 FLAGS = (
     *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow"),
-    *("-static", "-pthread", f"-I{SOURCES}", RING),
+    *("-static", "-pthread", f"-I{SOURCES}", "-DUNDER_XEN", RING),
 )
 
 LIBC = "libc.a"
