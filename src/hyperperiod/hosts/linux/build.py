@@ -71,7 +71,7 @@ takes no scheduler at all: what it says of its functions has no scx_bpf_create_d
 KERNEL = "7.2"
 """The one that is booted unless another is named."""
 FIRST = {"amd64": KERNEL, "arm64": "arm64"}
-"""Of each processor, the kernel that is built together with the programs for it."""
+"""By processor, the kernel that is built together with the programs for it."""
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 SYSROOT = (
     "linux-bpf-dev", "libbpf-dev", "libelf-dev", "zlib1g-dev", "libzstd-dev", "libc6-dev",
