@@ -9,9 +9,18 @@ from pathlib import Path
 import pytest
 from tests.support.on_linux import files_of, need_linux
 
-from hyperperiod.hosts.linux.build import KERNEL, Images, images_in
-from hyperperiod.hosts.linux.machine import LinuxMachine
+from hyperperiod.hosts.linux.build import (
+    COMPILER,
+    COMPILERS,
+    KERNEL,
+    UNPACKER,
+    Images,
+    images_in,
+    need_tools,
+)
+from hyperperiod.hosts.linux.machine import LinuxMachine, tool
 from hyperperiod.hosts.linux.script import END
+from hyperperiod.model import MissingError
 
 LOOK = """\
 head -c 64 /dev/urandom >/left/random
@@ -43,3 +52,16 @@ def test_two_machines_are_the_same(kernel: str, tmp_path: Path) -> None:
     assert set(first) >= {"random", "interrupts", "now"}
     assert len(first["random"]) == 64
     assert others == [first] * 3
+
+
+def test_what_is_needed_for_another_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in {*COMPILERS, *UNPACKER} - {COMPILER["arm64"]}:
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingError, match=f"{COMPILER['arm64']}: not found"):
+        need_tools("arm64")
+    with pytest.raises(MissingError, match="qemu-system-aarch64 is not installed") as lack:
+        tool("arm64")
+    assert "qemu-system-arm" in str(lack.value)
