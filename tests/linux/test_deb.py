@@ -105,18 +105,23 @@ class Root:
 
 
 def test_requests_outlive_an_upgrade_and_a_removal(package: Path, tmp_path: Path) -> None:
-    """Purged is purged."""
+    """Purged is purged, also the link that `systemctl enable` makes."""
     root = Root(tmp_path)
     root.dpkg("--install", package)
+    enabled = tmp_path / "etc/systemd/system/multi-user.target.wants/hyperperiodd.service"
+    enabled.parent.mkdir(parents=True)
+    enabled.symlink_to("/usr/lib/systemd/system/hyperperiodd.service")
     mine = tmp_path / "etc/hyperperiod/requests"
     mine.write_text("policy name=ds pcpus=0\n")
     root.dpkg("--install", package)
     assert mine.read_text() == "policy name=ds pcpus=0\n"
     root.dpkg("--remove", "hyperperiodd")
     assert mine.read_text() == "policy name=ds pcpus=0\n"
+    assert enabled.is_symlink()
     assert not (tmp_path / "usr/sbin/hyperperiodd").exists()
     root.dpkg("--purge", "hyperperiodd")
     assert not mine.parent.exists()
+    assert not enabled.is_symlink()
 
 
 @pytest.mark.slow

@@ -154,7 +154,7 @@ def test_servers_outlive_the_daemon_and_not_the_unit(installed: Installed) -> No
     tool = (TOP / "hosts/linux/control/client.c").read_text()
     assert f'#define KEEP_FOLDER "{values["--keep"]}"' in tool
     assert service["RuntimeDirectoryPreserve"] == "restart"
-    assert service["ExecReload"] == "/bin/kill -HUP $MAINPID"
+    assert service["ExecReload"] == "/bin/sh -c 'kill -HUP $MAINPID'"
 
 
 def test_systemd_starts_it_again_unless_that_is_of_no_use(
@@ -178,8 +178,14 @@ def test_systemd_starts_it_again_unless_that_is_of_no_use(
 
 def test_it_has_the_rights_that_the_security_page_says(installed: Installed) -> None:
     service = installed.service()
-    page = (TOP / "docs/linux/security.md").read_text()
-    assert "no network, a file system that it can only read, and no new privileges" in page
+    page = " ".join((TOP / "docs/linux/security.md").read_text().split())
+    assert (
+        "no network, a file system that it can only read, no device but `/dev/kmsg`, the system"
+        " calls of `@system-service` with `bpf` and `perf_event_open`, and no new privileges"
+    ) in page
+    assert service["DevicePolicy"] == "closed"
+    assert service["DeviceAllow"] == "/dev/kmsg r"
+    assert service["SystemCallFilter"] == "@system-service bpf perf_event_open"
     assert service["PrivateNetwork"] == service["NoNewPrivileges"] == "yes"
     assert service["ProtectSystem"] == "strict"
     assert service["ReadWritePaths"] == f"/run/{service['RuntimeDirectory']}"
