@@ -361,12 +361,12 @@ static __always_inline bool stays(struct managed *cpu, struct task_struct *prev)
 }
 
 static __always_inline void run_background(struct managed *cpu, struct task_struct *prev) {
-    const struct thread *last;
+    struct thread *last;
 
     if (stays(cpu, prev) || scx_bpf_dsq_move_to_local(BACKGROUND) || !may_go_on(prev))
         return;
     last = thread_of(prev);
-    if (!last || last->counted == LX_NOBODY)
+    if (!last || (last->counted == LX_NOBODY && !held_until(last)))
         set_slice(prev, LX_TURN_NS);
 }
 

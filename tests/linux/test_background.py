@@ -106,6 +106,12 @@ echo "5000 100000" >/sys/fs/cgroup/outer/one/cpu.max
 echo "30000 100000" >/sys/fs/cgroup/outer/cpu.max
 load hog
 {BOTH.format(seconds=3)}""",
+    "alone": f"""\
+{SERVER}{HAD}{LOOK}{GROUP}
+load hog
+group alone "" $it
+echo "3000 10000" >/sys/fs/cgroup/alone/cpu.max
+{BOTH.format(seconds=2)}""",
     "wakes": f"""\
 {SERVER}
 for hog in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do load hog; done
@@ -144,6 +150,16 @@ def test_limits_hold_for_all_inside(left: dict[str, Left]) -> None:
         print(scheduler, one, others, outside)
         assert one <= 0.05 * (1 + tolerance)
         assert one + sum(others) == pytest.approx(0.3, rel=tolerance)
+
+
+def test_a_limit_holds_where_nobody_else_runs(left: dict[str, Left]) -> None:
+    """Nobody takes the place of a thread whose limit is used up, but it does not go on."""
+    for scheduler in ("kernel", "ours"):
+        first, last = (
+            left["alone"].number(f"{scheduler}-{when}") / (2 * S) for when in ("first", "last")
+        )
+        print(scheduler, last - first)
+        assert last - first == pytest.approx(0.3, rel=0.02)
 
 
 def test_who_wakes_up_beside_hogs_goes_on_as_soon(left: dict[str, Left]) -> None:
