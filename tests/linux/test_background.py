@@ -112,6 +112,20 @@ load hog
 group alone "" $it
 echo "3000 10000" >/sys/fs/cgroup/alone/cpu.max
 {BOTH.format(seconds=2)}""",
+    "builds": f"""\
+{SERVER}
+builds() {{
+    read before rest </proc/uptime
+    busybox seq 4 | busybox xargs -n 1 -P 4 busybox sh -c '
+        busybox sha256sum /bin/busybox && busybox gzip -c /bin/busybox' >/dev/null
+    read after rest </proc/uptime
+    echo $before $after >/left/$phase/$1
+}}
+builds kernel
+ask record on
+ask start
+builds ours
+""",
     "wakes": f"""\
 {SERVER}
 for hog in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do load hog; done
@@ -172,3 +186,15 @@ def test_who_wakes_up_beside_hogs_goes_on_as_soon(left: dict[str, Left]) -> None
         print(who, np.percentile(late, [50, 90, 99, 100]))
     assert np.median(late_ns["ours"]) <= 112_000
     assert np.percentile(late_ns["ours"], 99) <= 3 * np.percentile(late_ns["kernel"], 99)
+
+
+def test_a_build_takes_as_long(left: dict[str, Left]) -> None:
+    """Four shells start programs that compute, until all are done."""
+    kernel_s, ours_s = (
+        last - first
+        for first, last in (
+            map(float, left["builds"].files[who].split()) for who in ("kernel", "ours")
+        )
+    )
+    print(kernel_s, ours_s)
+    assert ours_s <= 1.05 * kernel_s
