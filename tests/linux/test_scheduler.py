@@ -249,6 +249,9 @@ def test_periods_that_are_short_are_counted(phase: str, left: dict[str, Left]) -
 AWAKE_NS = 80_000
 """At most so long it takes from the timer to the server's queue, and from the cpu to the program:
 50 us of that are the slack that the kernel gives timers."""
+BETWEEN = 1
+"""So often a thread of the kernel's may take the cpu where a wait has ended, before the program
+goes on: then that sees more than the wait, by what the kernel's thread does."""
 
 
 @pytest.mark.parametrize(("name", "count"), [("first", 100), ("second", 180)])
@@ -259,11 +262,12 @@ def test_waits_are_those_that_the_threads_saw(name: str, count: int, left: dict[
     counts = server["wakeup_counts"]
     assert len(late_ns) == count == server["wakeups"] == sum(counts)
     assert late_ns.max() > 2 * FIRST_NS // 3
-    assert late_ns.max() - AWAKE_NS <= server["wakeup_ns_max"] <= late_ns.max()
+    assert np.sort(late_ns)[-1 - BETWEEN] - AWAKE_NS <= server["wakeup_ns_max"] <= late_ns.max()
     assert late_ns.sum() - count * AWAKE_NS <= server["wakeup_ns"] <= late_ns.sum()
     for number, below in enumerate(np.cumsum(counts[:-1]).tolist()):
         limit_ns = 1024 << number
-        assert (late_ns <= limit_ns).sum() <= below <= (late_ns <= limit_ns + AWAKE_NS).sum()
+        soon = (late_ns <= limit_ns + AWAKE_NS).sum()
+        assert (late_ns <= limit_ns).sum() <= below <= soon + BETWEEN
 
 
 def test_wake_ups_without_budget_are_counted(left: dict[str, Left]) -> None:
