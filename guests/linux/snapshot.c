@@ -53,11 +53,9 @@ static void find_devices(void) {
         give_up("snapshot: iopl");
 }
 
-// Takes the next bytes of what is selected.
-static void take(void *to, size_t bytes) {
-    unsigned char *byte = to;
-    for (size_t each = 0; each < bytes; each++)
-        byte[each] = inb(DATA);
+// The next byte of what is selected.
+static unsigned char next_byte(void) {
+    return inb(DATA);
 }
 
 // Chooses which entry is read, from its beginning.
@@ -106,10 +104,8 @@ static void find_devices(void) {
     configuration = mapped("/dev/mem", CONFIGURATION);
 }
 
-static void take(void *to, size_t bytes) {
-    unsigned char *byte = to;
-    for (size_t each = 0; each < bytes; each++)
-        byte[each] = *configuration;
+static unsigned char next_byte(void) {
+    return *configuration;
 }
 
 static void select_entry(uint16_t entry) {
@@ -130,6 +126,13 @@ static void start_watchdog(void) {
 }
 
 #endif
+
+// Takes the next bytes of what is selected.
+static void take(void *to, size_t bytes) {
+    unsigned char *byte = to;
+    for (size_t each = 0; each < bytes; each++)
+        byte[each] = next_byte();
+}
 
 // Looks for the file among those that are there, and selects it; how long it is.
 static uint32_t select_given(void) {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.support.lab import MS, POLICIES, agree, only, require_answers, rows
+from tests.support.lab import MS, POLICIES, agree, only, require_answers, require_repeats, rows
 from tests.support.on_linux import need_linux
 
 from hyperperiod.cli import main
@@ -137,11 +137,7 @@ def test_linux_shows_what_the_simulator_shows(
 @pytest.mark.slow
 def test_two_machines_measure_the_same() -> None:
     need_linux()
-    first, again = (rows("linux", only("affinity", HALF), "ptps", 5)[0] for _ in range(2))
-    assert first == again
-    assert first.series is not None
-    assert again.series is not None
-    assert first.series.length_ns.tolist() == again.series.length_ns.tolist()
+    require_repeats("linux", only("affinity", HALF), "ptps", 5)
 
 
 @pytest.mark.slow

@@ -52,6 +52,15 @@ def agree(host: str, scenario: Scenario, policies: str, runs: int, kernel_ns: in
             assert real.stretch == pytest.approx(predicted.stretch, rel=0.04)
 
 
+def require_repeats(host: str, scenario: Scenario, policy: str, runs: int) -> None:
+    """Two machines give the same row, to the length of each loop."""
+    first, again = (rows(host, scenario, policy, runs)[0] for _ in range(2))
+    assert first == again
+    assert first.series is not None
+    assert again.series is not None
+    assert first.series.length_ns.tolist() == again.series.length_ns.tolist()
+
+
 def require_answers(row: LabRow, kernel_ns: int) -> None:
     """All interrupts of 100 ms were answered, within so many nanoseconds."""
     assert row.response is not None

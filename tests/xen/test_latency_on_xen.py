@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.support import xen_images
-from tests.support.lab import POLICIES, agree, only, require_answers, rows
+from tests.support.lab import POLICIES, agree, only, require_answers, require_repeats, rows
 
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
 from hyperperiod.model import MissingError
@@ -53,12 +53,7 @@ def test_an_idle_vm_answers_within_microseconds() -> None:
 
 
 def test_two_machines_measure_the_same() -> None:
-    scenario = only("affinity", "half a pcpu, every 1 s")
-    first, again = (rows("xen", scenario, "ptps", 5)[0] for _ in range(2))
-    assert first == again
-    assert first.series is not None
-    assert again.series is not None
-    assert first.series.length_ns.tolist() == again.series.length_ns.tolist()
+    require_repeats("xen", only("affinity", "half a pcpu, every 1 s"), "ptps", 5)
 
 
 @pytest.mark.slow

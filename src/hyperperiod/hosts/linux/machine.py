@@ -30,6 +30,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -53,8 +54,7 @@ KERNEL_ARGUMENTS = "quiet panic=-1 nokaslr rdinit=/init cryptomgr.notests"
 """One layout in memory, so that a run is the same every time; no tests of the kernel's
 cryptography, which take longer than all else at its start."""
 BASE = "2026-01-01T00:00:00"
-BASE_S = 1_767_225_600
-"""What the machine's clock says when it is turned on, and that in seconds since 1970."""
+"""What the machine's clock says when it is turned on (UTC)."""
 RESULTS, ORDERS, GIVEN = "results", "orders", "given"
 READY_PATIENCE_S = 240.0
 """Wall time in which a machine must have done what it does first."""
@@ -135,7 +135,8 @@ class RunningLinux(Emulator):
     def since_start_s(self) -> int:
         """Returns for how long (s) the machine has been on, by its own clock."""
         if self._board.clock is not None:
-            return int.from_bytes(self.read(self._board.clock, 4), "little") - BASE_S
+            base_s = int(datetime.fromisoformat(f"{BASE}+00:00").timestamp())
+            return int.from_bytes(self.read(self._board.clock, 4), "little") - base_s
         now = self.ask("qom-get", path="/machine", property="rtc-time")
         # Only the time of day: no run takes a day.
         return int(now["tm_hour"]) * 3600 + int(now["tm_min"]) * 60 + int(now["tm_sec"])

@@ -292,14 +292,14 @@ def words(
     icount: bool,
 ) -> str:
     """What the process of a domain (from 0) is told, but for the epoch."""
-    ring_bytes = guest_ring_bytes(system, number, horizon_ns)
+    room = workload.ring_bytes if workload else guest_ring_bytes(system, number, horizon_ns)
     told = guest_words(
         system,
         number,
         epoch_ns=0,
         horizon_ns=workload.span_ns if workload else horizon_ns,
         seed=seed,
-        memory_bytes=GUEST_RING_OFFSET + (workload.ring_bytes if workload else ring_bytes),
+        memory_bytes=GUEST_RING_OFFSET + room,
         rate=ICOUNT_RATE if icount else 0,
         counter_hz=NS_PER_UNIT["s"],
         wires=False,

@@ -63,7 +63,11 @@ def _tests_at_once(scenario: Scenario, setting: LatencySetting, runs: int) -> in
 
 
 def _run(system: System, workload: Workload, seed: int) -> Ring:
-    """What the process under test recorded."""
+    """Boots a machine with this system, on which the process of its first domain makes the test.
+
+    Returns the ring that this process wrote: its loops, or how late it saw its interrupts.
+    KeyboardInterrupt where Ctrl-C ended the run early: half a test is no row.
+    """
     request = RunRequest(system, workload.offset_ns + workload.span_ns + AFTER_NS, seed)
     (recording,) = record([request], LinuxOptions(workloads={0: workload}))
     if recording.interrupted:
