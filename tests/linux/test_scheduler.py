@@ -249,9 +249,10 @@ def test_periods_that_are_short_are_counted(phase: str, left: dict[str, Left]) -
 AWAKE_NS = 80_000
 """At most so long it takes from the timer to the server's queue, and from the cpu to the program:
 50 us of that are the slack that the kernel gives timers."""
-BETWEEN = 1
-"""So often a thread of the kernel's may take the cpu where a wait has ended, before the program
-goes on: then that sees more than the wait, by what the kernel's thread does."""
+BETWEEN = 2
+"""So often a thread gets the cpu in the last instants before that is somebody else's: its wait has
+ended, and it goes on only when it has the cpu again. In 24 runs that began at other instants it was
+twice once, and else less often."""
 
 
 @pytest.mark.parametrize(("name", "count"), [("first", 100), ("second", 180)])
@@ -274,7 +275,7 @@ def test_wake_ups_without_budget_are_counted(left: dict[str, Left]) -> None:
     """Whoever wakes up when the hog has used up the budget waits for the next period."""
     late_ns = np.array(left["waits"].files["first"].split(), np.int64)
     depleted = named(left["waits"])["first"]["wakeups_depleted"]
-    assert abs(depleted - (late_ns > 2 * AWAKE_NS).sum()) <= 2
+    assert abs(depleted - (late_ns > AWAKE_NS).sum()) <= 2
     assert 0.6 * len(late_ns) < depleted < 0.8 * len(late_ns)
     assert named(left["waits"])["second"]["wakeups_depleted"] == 0
 
