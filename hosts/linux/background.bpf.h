@@ -15,6 +15,9 @@
  * none. So nobody who waits is overtaken for ever: not by processes that come and go without end,
  * and not by those who sleep now and then.
  *
+ * Those that share a cache have a queue of their own, of which the cpus with this cache take the
+ * first; who waits for others is taken where it is far behind, or nobody waits.
+ *
  * A cgroup may have a limit (cpu.max): when it is used up its threads are held in a queue of their
  * own until the period of the limit is over. What they had too much counts in the next one.
  */
@@ -38,6 +41,11 @@
  * one that runs when it wakes up, it takes its place. */
 #define CREDIT_NS 10000000ull
 #define AHEAD_NS 1000000ull
+
+/* One that waits for the cpus of another cache comes first here if it is so much before those that
+ * wait for the cpus of this one. */
+#define FAR_NS 100000000ull
+#define NO_CACHE LX_CACHES
 
 /* Nobody is held for longer: the kernel would take that, and a round after it, for a stall. */
 #define LONGEST_HELD_NS 5000000000ull
@@ -271,6 +279,60 @@ static __always_inline void take_place(const struct task_struct *p, struct threa
     if (thread->is_placed)
         cpu->virtual_ns = hp_max(cpu->virtual_ns, latest_ns);
     thread->virtual_ns = is_new ? cpu->virtual_ns : time_on(cpu, thread);
+}
+
+/* --- the queues ------------------------------------------------------------------------------- */
+
+/* Where a thread of the background waits. */
+static __always_inline hp_u64 queue_of(const struct task_struct *p) {
+    return BACKGROUND + cache_of((hp_u32)scx_bpf_task_cpu(p));
+}
+
+/* The virtual time of the first that waits there, or HP_NEVER. */
+static __always_inline hp_u64 least_of(hp_u32 cache) {
+    const struct task_struct *first = dsq_peek(BACKGROUND + cache);
+
+    return first ? first->scx.dsq_vtime : HP_NEVER;
+}
+
+/*
+ * From the queue of which cache a cpu takes the next thread, if one comes before that virtual time,
+ * else NO_CACHE. Threads stay with the cpus that share their cache, unless others would have less.
+ */
+static __noinline hp_u32 next_cache(hp_u32 own, hp_u64 before_ns) {
+    const hp_u64 own_ns = least_of(own);
+    hp_u32 next = own_ns < before_ns ? own : NO_CACHE;
+    hp_u64 least_ns = hp_min(own_ns, before_ns);
+
+    if (lx.caches < 2)
+        return next;
+    least_ns -= least_ns < HP_NEVER ? hp_min(least_ns, FAR_NS) : 0;
+    HP_FOR (cache, lx.caches) {
+        const hp_u64 first_ns = least_of(cache);
+
+        if (first_ns >= least_ns)
+            continue;
+        next = HP_FORGET(cache);
+        least_ns = HP_FORGET(first_ns);
+    }
+    return next;
+}
+
+/* Gives this cpu the next thread of the background that may run on it. Another cpu may take the one
+ * that was looked at, or be the only one for it: so no queue is left out, the own one first.
+ * Returns whether there is one. */
+static __noinline bool take_background(hp_u32 number) {
+    const hp_u32 own = cache_of(number), next = next_cache(own, HP_NEVER);
+
+    if (next != own && next != NO_CACHE && scx_bpf_dsq_move_to_local(BACKGROUND + next))
+        return true;
+    if (scx_bpf_dsq_move_to_local(BACKGROUND + own))
+        return true;
+    HP_FOR (cache, lx.caches) {
+        if (scx_bpf_dsq_move_to_local(BACKGROUND + cache))
+            return true;
+    }
+    return false;
 }
 
 #endif

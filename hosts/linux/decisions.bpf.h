@@ -404,7 +404,7 @@ static __always_inline bool is_dying(void) {
     const struct cpumask *online;
     bool is_online;
 
-    if (!cpu || !cpu->is_going)
+    if (!cpu || !cpu->is_away)
         return false;
     online = scx_bpf_get_online_cpumask();
     is_online = bpf_cpumask_test_cpu(here, online);

@@ -208,7 +208,7 @@ static __always_inline void enqueue_background(struct task_struct *p, struct thr
     if (until_ns && look_at(until_ns)) {
         scx_bpf_dsq_insert_vtime(p, HELD, LX_TURN_NS, until_ns, enq_flags);
     } else {
-        scx_bpf_dsq_insert_vtime(p, BACKGROUND, LX_TURN_NS, thread->virtual_ns, enq_flags);
+        scx_bpf_dsq_insert_vtime(p, queue_of(p), LX_TURN_NS, thread->virtual_ns, enq_flags);
         ask_for_background(p, thread, cpu, enq_flags & SCX_ENQ_WAKEUP);
     }
     thread->is_placed = 0;
@@ -240,7 +240,7 @@ void BPF_PROG(hyperperiod_enqueue, struct task_struct *p, u64 enq_flags) {
         return;
     }
     if (!thread) {
-        scx_bpf_dsq_insert_vtime(p, BACKGROUND, LX_TURN_NS, 0, enq_flags);
+        scx_bpf_dsq_insert_vtime(p, queue_of(p), LX_TURN_NS, 0, enq_flags);
         return;
     }
     is_new = thread->generation != lx.generation;
@@ -311,7 +311,7 @@ VERB int let_go_held(hp_u32 number) {
             break;
         }
         scx_bpf_dsq_move_set_vtime(&held, thread ? thread->virtual_ns : 0);
-        if (scx_bpf_dsq_move_vtime(&held, p, BACKGROUND, 0))
+        if (scx_bpf_dsq_move_vtime(&held, p, queue_of(p), 0))
             wake_idle(p);
     }
     bpf_iter_scx_dsq_destroy(&held);
@@ -347,13 +347,12 @@ static __always_inline void begin_turn(struct managed *cpu, struct thread *threa
 /* Whether the thread that ran is of the background, and goes on: nobody is before it. */
 static __always_inline bool stays(struct managed *cpu, struct task_struct *prev) {
     struct thread *last = may_go_on(prev) ? thread_of(prev) : 0;
-    const struct task_struct *first;
 
     if (!cpu || !last || !last->weight)
         return false;
     charge(prev, last, cpu);
-    first = dsq_peek(BACKGROUND);
-    if ((first && first->scx.dsq_vtime < last->virtual_ns) || held_until(last))
+    if (next_cache(cache_of(bpf_get_smp_processor_id()), last->virtual_ns) != NO_CACHE
+        || held_until(last))
         return false;
     set_slice(prev, LX_TURN_NS);
     begin_turn(cpu, last);
@@ -363,7 +362,7 @@ static __always_inline bool stays(struct managed *cpu, struct task_struct *prev)
 static __always_inline void run_background(struct managed *cpu, struct task_struct *prev) {
     struct thread *last;
 
-    if (stays(cpu, prev) || scx_bpf_dsq_move_to_local(BACKGROUND) || !may_go_on(prev))
+    if (stays(cpu, prev) || take_background(bpf_get_smp_processor_id()) || !may_go_on(prev))
         return;
     last = thread_of(prev);
     if (!last || (last->counted == LX_NOBODY && !held_until(last)))
@@ -418,7 +417,7 @@ static __always_inline hp_u64 pick_in_time(struct managed *cpu, hp_u32 number) {
  */
 static __always_inline bool has_turn(struct managed *cpu) {
     cpu->free_ns = core_time();
-    if (cpu->rest_ns > 0 || !scx_bpf_dsq_move_to_local(BACKGROUND)) {
+    if (cpu->rest_ns > 0 || !take_background(bpf_get_smp_processor_id())) {
         const hp_u64 rest_ns = cpu->rest_ns > 0 ? cpu->rest_ns : LX_RESTS * LX_TURN_NS;
 
         cpu->until_ns = hp_min(cpu->until_ns, cpu->free_ns + rest_ns);
@@ -482,7 +481,8 @@ VERB int send_out(hp_u64 queue) {
 }
 
 static __always_inline void send_out_strangers(void) {
-    send_out(BACKGROUND);
+    HP_FOR (cache, lx.caches)
+        send_out(BACKGROUND + cache);
     send_out(HELD);
     HP_FOR (id, LX_SERVERS) {
         if (id >= ids())
@@ -558,7 +558,9 @@ void BPF_PROG(hyperperiod_dispatch, s32 number, struct task_struct *prev) {
 /*
  * A thread that a higher class has preempted lies at the head of its cpu's own queue, where a kick
  * does not reach it, and goes on without a pick: so it looks whether one is owed. The kernel's own
- * threads are short, and to kick them away would be for ever.
+ * threads are short, and to kick them away would be for ever; and so it would be on a cpu on its
+ * way to be online, which the kernel lets run threads, some of which it waits for, but has no
+ * dispatch.
  */
 SEC("struct_ops/hyperperiod_running")
 void BPF_PROG(hyperperiod_running, struct task_struct *p) {
@@ -580,7 +582,7 @@ void BPF_PROG(hyperperiod_running, struct task_struct *p) {
         asks = asks || held_until(thread);
         begin_turn(cpu, thread);
     }
-    if (asks)
+    if (asks && !cpu->is_away)
         scx_bpf_kick_cpu(number, SCX_KICK_PREEMPT);
 }
 
@@ -870,7 +872,7 @@ void BPF_PROG(hyperperiod_cpu_offline, s32 number) {
     struct managed *cpu = any_cpu((hp_u32)number);
 
     if (cpu)
-        cpu->is_going = 1;
+        cpu->is_away = 1;
     if (!cpu || cpu->place == LX_NOBODY)
         return;
     lose_cpu((hp_u32)number);
@@ -883,7 +885,7 @@ void BPF_PROG(hyperperiod_cpu_online, s32 number) {
     struct managed *cpu = any_cpu((hp_u32)number);
 
     if (cpu)
-        cpu->is_going = 0;
+        cpu->is_away = 0;
     if ((hp_u32)number >= LX_CPUS || place == LX_NOBODY)
         return;
     /* The thread that ends its grants was elsewhere, and waits for the bell. */
@@ -919,7 +921,7 @@ static __noinline int make_cpu(hp_u32 number) {
     cpu->virtual_ns = 0;
     cpu->look_owed = 0;
     cpu->rung_ns = 0;
-    cpu->is_going = 0;
+    cpu->is_away = 0;
     cpu->pick_owed = 1;
     cpu->place = lx.place_of[HP_INDEX(number, LX_CPUS)];
     /* So it is waited for from the first time on. */
@@ -938,20 +940,27 @@ static __always_inline void lose_absent_cpus(void) {
     const struct cpumask *online = scx_bpf_get_online_cpumask();
 
     HP_FOR (number, LX_CPUS) {
-        if (!bpf_cpumask_test_cpu(number, online))
-            lose_cpu(number);
+        struct managed *cpu = any_cpu(number);
+
+        if (bpf_cpumask_test_cpu(number, online) || !cpu)
+            continue;
+        cpu->is_away = 1;
+        lose_cpu(number);
     }
     scx_bpf_put_cpumask(online);
 }
 
 SEC("struct_ops.s/hyperperiod_init")
 s32 BPF_PROG(hyperperiod_init) {
-    s32 error = scx_bpf_create_dsq(BACKGROUND, -1);
+    s32 error = scx_bpf_create_dsq(HELD, -1);
 
-    if (!error)
-        error = scx_bpf_create_dsq(HELD, -1);
     if (error)
         return error;
+    HP_FOR (cache, lx.caches) {
+        error = scx_bpf_create_dsq(BACKGROUND + cache, -1);
+        if (error)
+            return error;
+    }
     HP_FOR (id, LX_SERVERS) {
         if (id >= ids())
             break;

@@ -23,7 +23,8 @@ static __always_inline bool has_existed(hp_u32 id) {
 static __noinline hp_u32 refill_queues(void) {
     if (!can_refill())
         return 0;
-    scx_bpf_dsq_reenq(BACKGROUND, 0);
+    HP_FOR (cache, lx.caches)
+        scx_bpf_dsq_reenq(BACKGROUND + cache, 0);
     scx_bpf_dsq_reenq(HELD, 0);
     HP_FOR (id, LX_SERVERS) {
         if (id >= ids())

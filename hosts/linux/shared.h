@@ -54,7 +54,7 @@
 
 /* Of all that is here and in the records (record/ring.h), of the maps' names and of what requests
  * mean: to be counted up with any change of these. */
-#define LX_LAYOUT 2u
+#define LX_LAYOUT 3u
 
 #define LX_CPUS 64u /* cpus with a higher number are not managed */
 #define LX_SERVERS_PER_LOCK 64u
@@ -63,6 +63,7 @@
 #define LX_SHARING_GROUPS 65536u /* cgroups that share what servers leave */
 #define LX_THREADS 65536u        /* threads that have one */
 #define LX_RECORDS 131072u       /* of a ring */
+#define LX_CACHES 16u            /* of which the background has a queue each */
 #define LX_NOBODY 0xffffffffu    /* no server, no cpu */
 #define LX_WISHES_BYTES 4096u    /* of a ring: a page */
 #define LX_BELL_BYTES 4096u      /* the same */
@@ -122,6 +123,8 @@ struct lx_state {
     unsigned int places;          /* how many cpus are managed; if global: and online */
     unsigned int cpu_at[LX_CPUS]; /* the cpu at a place */
     unsigned int place_of[LX_CPUS]; /* the place of a cpu, or LX_NOBODY */
+    unsigned int caches;            /* of cpus, each shared by some; at most LX_CACHES count */
+    unsigned int cache_of[LX_CPUS]; /* the one that a cpu has, below LX_CACHES */
 
     /* Set by user space at any time. What is not recorded cannot be replayed. */
     unsigned int recording;

@@ -93,9 +93,9 @@ struct managed {
     hp_u32 granted;    /* the server (id) that it was granted to, or LX_NOBODY */
     hp_u32 payer;      /* of that grant, as the core has it */
     hp_u32 running;    /* the server (id) whose thread runs, or LX_NOBODY */
-    hp_u32 context;  /* the server (id) whose context is here since the last switch, or LX_NOBODY */
-    hp_u32 ender;    /* the thread of user space that ends its grants, if one does */
-    hp_u32 is_going; /* it has been said that it goes offline */
+    hp_u32 context; /* the server (id) whose context is here since the last switch, or LX_NOBODY */
+    hp_u32 ender;   /* the thread of user space that ends its grants, if one does */
+    hp_u32 is_away; /* it is offline, or on the way there, or from there */
     hp_u32 is_stolen;
     hp_u32 is_lent; /* the background has a turn in time that nobody was promised */
 };
@@ -123,8 +123,8 @@ struct {
 #define WHOLE_CPU (1u << 20)
 
 /* The queues beside those of servers, which have their ids. */
-#define BACKGROUND (1ull << 32) /* of the threads without a server */
-#define HELD (BACKGROUND + 1)   /* and of those that a limit keeps waiting */
+#define BACKGROUND (1ull << 32)       /* of the threads without a server: one for each cache */
+#define HELD (BACKGROUND + LX_CACHES) /* and of those that a limit keeps waiting */
 
 /* A server, by its id; what the core knows of it is in its lock domain. */
 struct server {
@@ -280,6 +280,11 @@ static __always_inline hp_u32 cpu_at(hp_u32 place) {
  */
 static __always_inline hp_u64 lead_of(const struct managed *cpu) {
     return cpu->until_ns >= cpu->alarm_ns ? 0 : cpu->lead_ns;
+}
+
+/* The last cache of a cpu, by its number. */
+static __always_inline hp_u32 cache_of(hp_u32 number) {
+    return number < LX_CPUS ? lx.cache_of[HP_INDEX(number, LX_CPUS)] : 0;
 }
 
 /* Whether a server has time that nobody was promised: none pays for it. */

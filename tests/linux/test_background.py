@@ -198,3 +198,40 @@ def test_a_build_takes_as_long(left: dict[str, Left]) -> None:
     )
     print(kernel_s, ours_s)
     assert ours_s <= 1.05 * kernel_s
+
+
+CACHES = f"""\
+{SERVER}{HAD}{LOOK}
+ask record on
+ask start
+for hog in 1 2 3 4 5 6; do load hog; done
+busybox sleep 0.5
+had first
+for look in $(busybox seq 200); do
+    busybox usleep 20000
+    for pid in $loads; do busybox cut -d " " -f 39 /proc/$pid/stat; done | busybox tr "\\n" " "
+    echo
+done >/left/$phase/cpus
+had last
+"""
+
+
+def cpu_changes(left: Left) -> float:
+    """How often a thread was found on another cpu than at the look before, at most 1."""
+    cpus = [line.split() for line in left.files["cpus"].decode().splitlines()]
+    return float((np.diff(np.array(cpus, int), axis=0) != 0).mean())
+
+
+@pytest.mark.slow
+def test_threads_stay_near_their_cache(tmp_path: Path) -> None:
+    """Two cpus with a cache each: threads change their cpu seldom, and share both all the same."""
+    shared, apart = (
+        run_phases({"caches": CACHES}, tmp_path, cpus=2, caches=caches, counts=True)["caches"]
+        for caches in (1, 2)
+    )
+    changes = [cpu_changes(left) for left in (shared, apart)]
+    had = [np.array([int(line.split()[0]) for line in apart.files[when].splitlines()])
+           for when in ("first", "last")]  # fmt: skip
+    print(changes, had[1] - had[0])
+    assert changes[1] <= changes[0] / 3
+    assert had[1] - had[0] == pytest.approx(np.full(6, (had[1] - had[0]).mean()), rel=0.05)

@@ -61,7 +61,7 @@ def test_this_kernels_verifier_takes_what_needs_no_sched_ext(tmp_path: Path) -> 
     assert max(map(int, looked_at.values())) <= MOST_INSTRUCTIONS
 
 
-LAYOUT = (2, "0dc478eaba0f0988")
+LAYOUT = (3, "fcd6318440d894a9")
 """The number of the layout, and what it was given for."""
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The scheduler in Linux on two cpus at once: races end nothing, and replay finds no difference.
 
-The machine is as fast as this host lets it: nothing is said of how much time anybody gets.
+The machine is as fast as this host lets it: nothing is said of how much time anybody gets. Each cpu
+has a cache of its own, so the background has two queues.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ PHASES = {
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
     """What each phase left, by its name: the daemon's status, and its decisions played again."""
-    return run_phases(PHASES, tmp_path_factory.mktemp("two"), cpus=2)
+    return run_phases(PHASES, tmp_path_factory.mktemp("two"), cpus=2, caches=2)
 
 
 @pytest.mark.parametrize("phase", PHASES)

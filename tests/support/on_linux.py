@@ -92,6 +92,7 @@ def files_left(
     *,
     first: str = START,
     cpus: int = 1,
+    caches: int = 1,
     icount: bool = True,
     arguments: str = "",
     programs: Mapping[str, bytes] = NO_PROGRAMS,
@@ -105,7 +106,14 @@ def files_left(
     """
     images = images_in(need_linux(kernel), kernel)
     machine = LinuxMachine(
-        images, f"{script}{END}", first, programs, cpus=cpus, icount=icount, arguments=arguments
+        images,
+        f"{script}{END}",
+        first,
+        programs,
+        cpus=cpus,
+        caches=caches,
+        icount=icount,
+        arguments=arguments,
     )
     return files_of(machine, folder)
 

@@ -23,6 +23,8 @@
 
 #define SCHED_EXT "/sys/kernel/sched_ext"
 #define CPUS "/sys/devices/system/cpu/possible"
+#define CACHES "/sys/devices/system/cpu/cpu%u/cache/index%u/shared_cpu_list"
+#define CACHE_LEVELS 8u
 #define SCHEDULER_NAME "/sys/kernel/sched_ext/root/ops"
 #define RECORD_BYTES 32u
 #define PARTS 128u
@@ -523,6 +525,41 @@ uint64_t kernel_clock_ns(void) {
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* The first of the cpus that share the last cache with this one. A cpu that is offline has none to
+ * tell of, and counts as the first cpu does. */
+static uint32_t first_with_cache_of(uint32_t cpu) {
+    for (uint32_t level = CACHE_LEVELS; level-- > 0;) {
+        char path[96];
+        unsigned int first = 0;
+        int found;
+
+        snprintf(path, sizeof(path), CACHES, cpu, level);
+        FILE *file = fopen(path, "re");
+        if (file == NULL)
+            continue;
+        found = fscanf(file, "%u", &first);
+        fclose(file);
+        return found == 1 && first < LX_CPUS ? first : 0;
+    }
+    return 0;
+}
+
+static void fill_caches(struct lx_state *state) {
+    uint32_t number_of[LX_CPUS] = {0}; /* of the cache of which this cpu is the first; 0: none */
+    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+    state->caches = 0;
+    for (uint32_t cpu = 0; cpu < LX_CPUS && cpu < cpus; cpu++) {
+        uint32_t *number = &number_of[first_with_cache_of(cpu)];
+
+        if (*number == 0)
+            *number = ++state->caches;
+        state->cache_of[cpu] = (*number - 1) % LX_CACHES;
+    }
+    if (state->caches > LX_CACHES)
+        state->caches = LX_CACHES;
+}
+
 static void fill_state(const struct system *system, uint64_t epoch_ns) {
     struct lx_state *state = kernel.state;
 
@@ -541,6 +578,7 @@ static void fill_state(const struct system *system, uint64_t epoch_ns) {
         state->cpu_at[place] = cpu_at(system, place);
         state->place_of[state->cpu_at[place]] = place;
     }
+    fill_caches(state);
 }
 
 static const char *tell_all(const struct system *system) {

@@ -75,6 +75,8 @@ class LinuxMachine:
     """It may take nothing from `files`."""
     files: Mapping[str, bytes | None] = field(default_factory=dict)
     cpus: int = 1
+    caches: int = 1
+    """So many last caches they have, each shared by as many of them."""
     icount: bool = True
     memory_mib: int = MEMORY_MIB
     devices: Sequence[str] = ()
@@ -277,7 +279,8 @@ def _hardware(machine: LinuxMachine) -> list[str]:
     # It stands until its ports are connected (-S): a line that is there from the first instruction.
     board = _board(machine)
     command = [*board.board, "-S", "-nodefaults", "-display", "none", "-no-reboot", "-seed", "1"]
-    command += ["-smp", str(machine.cpus), "-m", f"{machine.memory_mib}M"]
+    command += ["-smp", f"{machine.cpus},sockets={machine.caches}"]
+    command += ["-m", f"{machine.memory_mib}M"]
     command += ["-rtc", f"base={BASE},clock=vm"]
     if machine.icount:
         sleep = "on" if machine.waits else "off"
