@@ -1007,7 +1007,8 @@ struct sched_ext_ops hyperperiod_ops = {
     .cpu_offline = (void *)hyperperiod_cpu_offline,
     .init = (void *)hyperperiod_init,
     .exit = (void *)hyperperiod_exit,
-    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_KEEP_BUILTIN_IDLE,
+    .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED
+             | SCX_OPS_KEEP_BUILTIN_IDLE,
     .timeout_ms = 30000,
     .name = "hyperperiod",
 };

@@ -24,6 +24,12 @@ static __always_inline bool is_kernels_own(const struct task_struct *p) {
     return p->flags & KERNEL_THREAD && p->nr_cpus_allowed == 1;
 }
 
+/* Whether a thread was put off its cpu within a section of the kernel's in which it may be on no
+ * other one. This program is such a section itself for who runs it. */
+static __always_inline bool may_not_move(const struct task_struct *p) {
+    return p->migration_disabled > (p == (const struct task_struct *)bpf_get_current_task_btf());
+}
+
 /* The server that this cgroup, or the nearest around it, is given; or LX_NOBODY. */
 static __noinline hp_u32 server_of_group(struct cgroup *group) {
     HP_FOR (level, DEEPEST) {
@@ -46,7 +52,7 @@ static __always_inline bool may_run_there(const struct task_struct *p, const str
 
     if (!lx.global)
         return !(lx.parked >> (LX_LOCK_OF(id) % LX_CPUS) & 1)
-               && bpf_cpumask_test_cpu(cpu_at(LX_LOCK_OF(id)), p->cpus_ptr);
+               && bpf_cpumask_test_cpu(cpu_at(LX_LOCK_OF(id)), &p->cpus_mask);
     if (lx.parked >> LX_NUMBER_OF(id) & 1)
         return false;
     HP_FOR (place, LX_CPUS) {
@@ -55,7 +61,7 @@ static __always_inline bool may_run_there(const struct task_struct *p, const str
         if (!may_have(server, cpu_at(place)))
             continue;
         is_somewhere = true;
-        if (!bpf_cpumask_test_cpu(cpu_at(place), p->cpus_ptr))
+        if (!bpf_cpumask_test_cpu(cpu_at(place), &p->cpus_mask))
             return false;
     }
     return is_somewhere;
@@ -158,6 +164,8 @@ static __always_inline struct server *join_server(struct task_struct *p, struct 
 
     look_up(p, thread);
     server = thread->server == LX_NOBODY ? 0 : server_by(thread->server);
+    if (lx.global && may_not_move(p))
+        server = 0;
     if (server && thread->counted == thread->server && thread->birth == server->birth) {
         if (server->inside == LX_TURNS)
             thread->place = core_time();

@@ -13,11 +13,14 @@
  *   load wakes COUNT US       sleeps for so long, so often, and prints how late (ns) it went on
  *   load wakes COUNT US FIRST_US  the first time for so long
  *   load headless             never sleeps; its first thread ends soon, another goes on
+ *   load rooted               never sleeps, in the kernel, where it runs a program from which no
+ *                             thread may be moved to another cpu
  *   load queues COUNT         fills so many message queues, which a thread of the kernel, bound to
  *                             this cpu, removes when it has ended
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/bpf.h>
 #include <linux/sched.h>
 #include <pthread.h>
 #include <sched.h>
@@ -180,6 +183,28 @@ static int bound(uint64_t capabilities, char **command) {
     return fail(command[0]);
 }
 
+static int rooted(void) {
+    const struct bpf_insn ends[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+                                    {.code = BPF_JMP | BPF_EXIT}};
+    const char packet[64] = {0};
+    union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
+                           .insn_cnt = 2,
+                           .insns = (uintptr_t)ends,
+                           .license = (uintptr_t)"GPL"};
+    const long program = syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+
+    if (program < 0)
+        return fail("BPF_PROG_LOAD");
+    memset(&attr, 0, sizeof(attr));
+    attr.test.prog_fd = (uint32_t)program;
+    attr.test.data_in = (uintptr_t)packet;
+    attr.test.data_size_in = sizeof(packet);
+    attr.test.repeat = 20000;
+    while (syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof(attr)) == 0)
+        ;
+    return fail("BPF_PROG_TEST_RUN");
+}
+
 /* They are of a namespace that goes with the process. */
 static int queues(int count) {
     const struct msgbuf empty = {.mtype = 1};
@@ -216,11 +241,13 @@ int main(int count, char **words) {
         return bound(strtoull(words[2], NULL, 16), words + 3);
     if (count == 4 && strcmp(words[1], "pin") == 0)
         return pin(atoi(words[2]), atoi(words[3]));
+    if (count == 2 && strcmp(words[1], "rooted") == 0)
+        return rooted();
     if (count == 3 && strcmp(words[1], "queues") == 0)
         return queues(atoi(words[2]));
     fprintf(stderr,
             "load: found %d words, allowed: hog | crowd | headless | fifo | storm | pin | heir | "
-            "bound | queues\n",
+            "bound | rooted | queues\n",
             count - 1);
     return 2;
 }

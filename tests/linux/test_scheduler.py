@@ -95,6 +95,22 @@ ask attach second pid=$it
 ask start force=1
 wait $first $it
 """,
+    "rooted": f"""{SERVERS}
+load rooted
+inside=$it
+ask attach first pid=$it
+load hog
+ask attach second pid=$it
+second=$it
+load rooted
+outside=$it
+ask start force=1
+busybox sleep 0.5
+had() {{ for pid in $inside $second $outside; do busybox cat /proc/$pid/schedstat; done >/left/$phase/$1; }}
+had before
+busybox sleep 1
+had after
+""",
     "kernel": f"{SERVERS}{HOGS}{WORKERS}work 4\n",
     "flooded": f"{SERVERS}{HOGS}load fifo 2000 7700\n{WORKERS}work 24\n",
     "moved": MOVED,
@@ -227,6 +243,19 @@ def supplied(paid_ns: np.ndarray, budget_ns: int) -> tuple[int, int]:
         least_ns = min(least_ns, budget_ns - max(left_ns, 0))
         owed_ns = max(0, -left_ns)
     return short, least_ns
+
+
+def test_a_section_that_stays_on_its_cpu_ends_with_the_budget(left: dict[str, Left]) -> None:
+    """Threads that are put off the cpu in the kernel, where they may not go to another one."""
+    rooted = left["rooted"]
+    for number, budget_ns in enumerate((FIRST_NS, SECOND_NS)):
+        require_budgets(rooted.paid_ns(number, PERIOD_NS), budget_ns, 100)
+    before, after = (
+        np.array([line.split()[0] for line in rooted.files[when].splitlines()], np.int64)
+        for when in ("before", "after")
+    )
+    had_ns = after - before
+    assert had_ns / had_ns.sum() == pytest.approx([0.3, 0.2, 0.5], abs=0.01)
 
 
 @pytest.mark.parametrize("phase", ["shares", "robbed", "starved", "stormy"])
