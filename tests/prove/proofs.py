@@ -162,6 +162,7 @@ PROOFS = (
         "cbs.c",
         "hp_cbs_catch_up",
         "what is due is done and no more; who has budget keeps it; a debt does not grow",
+        on_demand=True,
     ),
     Proof(
         "spend",
@@ -177,6 +178,7 @@ PROOFS = (
         "all of the time is charged, in at most sixteen pieces and a last one",
         ("hp_cbs_charge_piece:prove_cbs_charge_piece", SPEND),
         unwind=18,
+        on_demand=True,
     ),
     Proof(
         "cbs_charge_piece",
