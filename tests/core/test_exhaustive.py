@@ -414,7 +414,8 @@ factors = pytest.mark.parametrize(
 @locks
 @factors
 def test_trees(policy: Policy, pcpus: int, factor: int) -> None:
-    for draw in (Draw(1, (0, 1, 2), 4, ticks=3), Draw(2, (0,), 2, ticks=3)):
+    count = 1 if factor == 1 else 2
+    for draw in (Draw(1, (0, 1, 2), 2 * count, ticks=3), Draw(2, (0,), count, ticks=3)):
         play_all(explore_tree, draw.families(policy, pcpus, factor))
 
 
@@ -430,7 +431,8 @@ def test_two_servers(policy: Policy, pcpus: int, factor: int) -> None:
 @locks
 @factors
 def test_three_servers(policy: Policy, pcpus: int, factor: int) -> None:
-    for draw in (Draw(3, (0,), 2, ticks=4), Draw(3, (1,), 1, ticks=2)):
+    count = 1 if factor == 1 else 2
+    for draw in (Draw(3, (0,), count, ticks=4), Draw(3, (1,), 1, ticks=2)):
         play_all(explore_graph, draw.families(policy, pcpus, factor))
 
 
@@ -450,7 +452,7 @@ def swaps(before: Policy, pcpus: int, step: int, instant: int) -> Iterator[Famil
 def test_swaps(policy: Policy, pcpus: int) -> None:
     """Every policy into some others at each of the first instants."""
     for instant in (1, 2, 3, 4, 5):
-        play_all(explore_graph, swaps(policy, pcpus, 28, instant))
+        play_all(explore_graph, swaps(policy, pcpus, 56, instant))
 
 
 @pytest.mark.slow
