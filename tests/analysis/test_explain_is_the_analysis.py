@@ -126,11 +126,12 @@ def check_covered(found: Deciding) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_explanations_have_the_numbers_of_the_analysis(kind: str) -> None:
+@pytest.mark.parametrize("rounds", [ROUNDS // 2, pytest.param(ROUNDS, marks=pytest.mark.slow)])
+def test_explanations_have_the_numbers_of_the_analysis(rounds: int, kind: str) -> None:
     seen: Counter[str] = Counter()
     for seed in SEEDS:
         draw = random.Random(f"explain {kind} {seed}")
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             system = drawn(draw, kind)
             known = Analysis(system)
             for at, domain in enumerate(known.result().domains):
