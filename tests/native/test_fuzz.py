@@ -39,15 +39,15 @@ def test_core_keeps_its_laws(fuzzers: Path) -> None:
 @pytest.mark.parametrize("rules", ["few", "one"])
 def test_core_of_some_rules_keeps_its_laws(fuzzers: Path, rules: str) -> None:
     """Hosts may leave rules out (tests/native/few_rules.h): what is left works as ever."""
-    run(fuzzers / f"fuzz_core_{rules}", 3_000_000, SEED)
+    run(fuzzers / f"fuzz_core_{rules}", 1_500_000, SEED)
 
 
 def test_simulator_keeps_its_counts(fuzzers: Path) -> None:
-    run(fuzzers / "fuzz_simulation", 800, SEED)
+    run(fuzzers / "fuzz_simulation", 400, SEED)
 
 
 def test_trace_checks_take_anything(fuzzers: Path) -> None:
-    run(fuzzers / "fuzz_check", 800, SEED)
+    run(fuzzers / "fuzz_check", 400, SEED)
 
 
 @pytest.mark.slow
