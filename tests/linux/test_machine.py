@@ -44,14 +44,14 @@ def test_two_machines_are_the_same(kernel: str, tmp_path: Path) -> None:
     images = images_in(tmp_path, kernel)
     for path in images.all:
         shutil.copyfile(built / path.name, path)
-    for name in ("first", "again"):
-        found += [left(images, tmp_path / f"{name}-{run}") for run in range(2)]
+    for name, runs in (("first", 2), ("again", 1)):
+        found += [left(images, tmp_path / f"{name}-{run}") for run in range(runs)]
         (snapshot,) = (tmp_path / "snapshots").iterdir()
         snapshot.unlink()
     first, *others = found
     assert set(first) >= {"random", "interrupts", "now"}
     assert len(first["random"]) == 64
-    assert others == [first] * 3
+    assert others == [first] * 2
 
 
 def test_what_is_needed_for_another_processor(
