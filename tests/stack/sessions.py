@@ -75,11 +75,15 @@ def run_session(
     flavour: str = "x86_64-debug",
     files: dict[str, bytes] | None = None,
     boot_line: str = "",
+    rounds: int = 1,
     pcpus: int = 4,
     exact: bool = False,
     limit_s: int = 1800,
 ) -> Ran:
-    """Runs the scenarios in one boot, or returns what an earlier call of this name got."""
+    """Runs the scenarios in one boot, or returns what an earlier call of this name got.
+
+    What scenarios do again and again they do `rounds` times.
+    """
     need_tools()
     if exact:
         need_exact_clock()
@@ -100,7 +104,8 @@ def run_session(
         make("tests/stack/Makefile")
         session = {path.name: path.read_bytes() for path in SCENARIOS.iterdir()}
         session |= {Path(path).name: (TOP / path).read_bytes() for path in PROGRAMS}
-        session |= {"names": "".join(f"{one}\n" for one in scenarios).encode(), **(files or {})}
+        session |= {"names": "".join(f"{one}\n" for one in scenarios).encode()}
+        session |= {"rounds": f"{rounds}\n".encode(), **(files or {})}
         machine = Machine(xen, dom0, pcpus, exact, f"{DOM0} {boot_line}")
         ran = machine.run(folder, session, limit_s)
         kept.write_bytes(pickle.dumps(ran))

@@ -31,7 +31,7 @@ def test_dom0_on_arm64_sets_a_server(tmp_path: Path) -> None:
     session = {name: (SCENARIOS / name).read_bytes() for name in ("run", "lib.sh", "arm64.sh")}
     for program in (guest(), tools("tools-arm64")):
         session[program.name] = program.read_bytes()
-    session |= {"names": b"arm64\n", "send": SEND}
+    session |= {"names": b"arm64\n", "rounds": b"1\n", "send": SEND}
     machine = ArmMachine(image("arm64-debug"), dom0, pcpus=2, boot_line=f"{DOM0} timer_slop=0")
     ran = machine.run(tmp_path, session, LIMIT_S)
     output = ran.results.get("arm64.out", b"").decode(errors="replace")

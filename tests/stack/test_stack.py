@@ -25,22 +25,25 @@ SCENARIOS = (
     "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "capacity",
     "leave", "global", "stats", "affinity", "fuzz",
 )  # fmt: skip
+ROUNDS = 3
+"""So often each loop of a scenario goes round in a session of its own."""
 CALLS, MANY_CALLS = 20_000, 100_000
 """So many calls the fuzzer makes here, and in a session of its own."""
 KNOWN = "arch/x86/xstate.c"
 """A warning that stock Xen gives at boot about QEMU's processor."""
 
 
-@pytest.fixture(scope="session")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """The session with all scenarios."""
+@pytest.fixture(scope="session", params=[1, pytest.param(ROUNDS, marks=pytest.mark.slow)])
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """The session with all scenarios, whose loops go round once, or some times."""
     # Rings that lose nothing however slow the machine is: on a slow one the session is longer.
     return run_session(
         tmp_path_factory,
-        "functional",
+        f"functional-{request.param}",
         SCENARIOS,
         files={"calls": f"20260101 {CALLS}".encode()},
         boot_line="hyperperiod=ring=32M",
+        rounds=request.param,
     )
 
 

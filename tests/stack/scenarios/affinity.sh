@@ -24,10 +24,12 @@ only_on() {
 }
 
 # One that may run anywhere makes room.
-for pcpu in 1 2 1 2; do
-  ok xl vcpu-pin one 0 $pcpu
-  alive one two any
-  only_on one $pcpu
+for _ in $rounds; do
+  for pcpu in 1 2; do
+    ok xl vcpu-pin one 0 $pcpu
+    alive one two any
+    only_on one $pcpu
+  done
 done
 # Each on its own, which they exchange; both on one; and free again.
 ok xl vcpu-pin two 0 1

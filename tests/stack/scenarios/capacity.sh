@@ -21,7 +21,7 @@ says '"vcpus": 6' hyperperiod-xen pool-info real-time --json
 alive wide:1
 ok xl destroy wide
 ok xl destroy one
-for _ in 1 2 3; do
+for _ in $rounds; do
   guest vast 70 workload=sleep period=20000 work=1000 report=100
   refused 1 'no place is left' hyperperiod-xen move vast real-time
   alive vast

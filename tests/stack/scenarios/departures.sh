@@ -8,7 +8,7 @@ sched = "credit2"
 cpus = [1]
 CFG
 ok xl cpupool-cpu-remove Pool-0 1
-for _ in 1 2 3; do
+for _ in $rounds; do
   for make in 'xl cpupool-create /tmp/short.cfg' \
     'hyperperiod-xen pool-create short --policy wcps --cpus 1'; do
     # shellcheck disable=SC2086 # a command

@@ -15,7 +15,7 @@ for policy in rtds ertds deferrable+edf+none periodic+fp+none cbs+edf+extra rtds
   alive ga:0 ga:1 gb:0 gb:1 gc:0 gc:1 gs
 done
 refused 2 'is not defined for all pcpus' hyperperiod-xen policy all crps
-for _ in 1 2; do
+for _ in $rounds; do
   ok xl cpupool-cpu-remove all 2
   alive ga:0
   ok xl cpupool-cpu-add all 2
@@ -24,7 +24,7 @@ for _ in 1 2; do
   alive gb:0
   ok xl cpupool-cpu-add all 1
 done
-for _ in 1 2; do
+for _ in $rounds; do
   moved ga 0
   moved ga all
 done

@@ -2,6 +2,9 @@
 # What the scenarios are written with. A scenario runs in a shell with -e: the first command that
 # fails ends it, and its output says which.
 
+# What is done so many times, as 'rounds' says, finds more the more often it is done.
+rounds=$(seq "$(cat rounds)")
+
 # A command that must succeed. Says itself, and what it printed.
 ok() {
   echo "+ $*"

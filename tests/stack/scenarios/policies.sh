@@ -9,7 +9,7 @@ for policy in wcps crps ds polling sporadic cbs partitioned-hsf-fp ptps deferrab
 done
 says 'policy *crps, partitioned' hyperperiod-xen pool-info real-time
 # As fast as it goes; the fuzzer does it by the thousand.
-for _ in 1 2 3; do
+for _ in $rounds; do
   for policy in ptps wcps crps ds polling sporadic cbs; do
     hyperperiod-xen policy real-time $policy
   done
