@@ -106,10 +106,12 @@ load rooted
 outside=$it
 ask start force=1
 busybox sleep 0.5
-had() {{ for pid in $inside $second $outside; do busybox cat /proc/$pid/schedstat; done >/left/$phase/$1; }}
-had before
+had() {{
+    for pid in $inside $second $outside; do busybox cat /proc/$pid/schedstat; done
+}}
+had >/left/$phase/before
 busybox sleep 1
-had after
+had >/left/$phase/after
 """,
     "kernel": f"{SERVERS}{HOGS}{WORKERS}work 4\n",
     "flooded": f"{SERVERS}{HOGS}load fifo 2000 7700\n{WORKERS}work 24\n",
