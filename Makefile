@@ -47,7 +47,7 @@ $(error AREA is $(AREA), and not among: $(AREAS))
 endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
-.PHONY: help build demo site test test-all rule-check tests-of hunt prove misra misra-xen \
+.PHONY: help build demo site test test-all rule-check tests-of hunt prove proofs misra misra-xen \
         clang-tidy core-builds bench gallery check format lock deps wheels deb \
         release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
@@ -133,6 +133,10 @@ tests-of: build
 prove: build
 	@$(STEP) "proofs" $(BIN)/python -m tests.prove.prove $(ONLY:%=--only=%) \
 	  $(MUTANTS:%=--mutants) $(LONG:%=--all)
+
+## make proofs       theorems of the analysis, checked by Coq: docs/analysis/proofs.md
+proofs:
+	@$(STEP) "theorems" $(PYTHON) tools/check_theorems.py
 
 ## make misra        MISRA C:2012 on the core, by cppcheck; departures from it: docs/misra.md
 misra: build

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE_SUFFIXES = {".py", ".pyi", ".c", ".h", ".cpp", ".hpp", ".S", ".sh", ".ld", ".cmake"}
+SOURCE_SUFFIXES = {".py", ".pyi", ".c", ".h", ".cpp", ".hpp", ".S", ".sh", ".ld", ".cmake", ".v"}
 SOURCE_NAMES = {"Makefile", "CMakeLists.txt", "pyproject.toml"}
 NOT_OURS = ("LICENSES/", "tests/data/", "uv.lock", "tools/uv.txt")
 MAX_COLUMNS = 100
@@ -62,7 +62,7 @@ def licence_of(path: Path) -> str:
 def wrong_licence(path: Path, text: str) -> Iterator[str]:
     """A source file that names no licence, or not the one of its place."""
     head = "\n".join(text.splitlines()[:5])
-    named = re.search(r"SPDX-License-Identifier: ([^\n*]+?)\s*(?:\*/)?$", head, re.MULTILINE)
+    named = re.search(r"SPDX-License-Identifier: ([^\n*]+?)\s*(?:\*[/)])?$", head, re.MULTILINE)
     if not named:
         yield f"{path}:1: no SPDX-License-Identifier in the first lines"
     elif named[1] != licence_of(path):

@@ -1,0 +1,174 @@
+(* SPDX-License-Identifier: BSD-2-Clause *)
+(* The model that all theorems in this folder are about: definitions, and no proof.
+
+   Time is in whole nanoseconds and begins with the first period of the server. Instant x stands
+   for the nanosecond [x, x + 1): whoever has the processor has it for all of that.
+
+   A domain runs on a server, which has a budget in every period. Of the scheduler around the
+   server nothing is known but when the server has the processor: a `supply` says so of each
+   instant. Three laws say what schedulers keep, `periodic`, `deferrable` and `polling`, after the
+   budget rules of that name. The host-level tests are about these laws; no theorem here is.
+
+   The domain has `tasks`, numbered from 0. Job (i, k) is the k-th of task i. A `run` says when
+   jobs arrive, when they are released, how long each really works, and which one runs at each
+   instant. Arrivals of a task are at least its period apart, the first may come at any time, a
+   release may be late by the jitter, a job works for its cost or less: for nothing at all if it
+   never comes, so that a run with few jobs is one with many jobs of no work. Deadlines count from
+   the release.
+
+   Jobs are independent, preempted at no cost, never suspend themselves and end when their work is
+   done. There is one vcpu. Not in the model: overheads, blocking, quanta, stolen time, flows. *)
+
+From Coq Require Import Arith.
+
+(* How many of the t instants from a on have the property f. *)
+Fixpoint amount (f : nat -> bool) (a t : nat) : nat :=
+  match t with
+  | 0 => 0
+  | S u => amount f a u + (if f (a + u) then 1 else 0)
+  end.
+
+(* f 0 + ... + f (n - 1). *)
+Fixpoint sum (n : nat) (f : nat -> nat) : nat :=
+  match n with
+  | 0 => 0
+  | S m => sum m f + f m
+  end.
+
+(* Division, rounded up. *)
+Definition ceiling (a b : nat) : nat := (a + b - 1) / b.
+
+(* * Servers *)
+
+(* Whether the server has the processor at an instant. *)
+Definition supply := nat -> bool.
+
+(* In every period of length P the server has the processor for B at least in the first D. With D
+   = P that is anywhere in the period. Whether there is work for it does not matter: an idle
+   server pays. *)
+Definition periodic (P B D : nat) (gets : supply) : Prop :=
+  forall k, B <= amount gets (k * P) D.
+
+(* The property holds all the time in [a, a + t). *)
+Definition throughout (busy : nat -> Prop) (a t : nat) : Prop :=
+  forall x, a <= x < a + t -> busy x.
+
+(* Budget that is not needed is kept to the end of the period. So a server that has work all the
+   time in [a, a + t), within one period, goes without the processor for at most P - B of that, be
+   it that others have it or that the budget is used up. *)
+Definition deferrable (P B : nat) (busy : nat -> Prop) (gets : supply) : Prop :=
+  forall k a t, k * P <= a -> a + t <= k * P + P -> throughout busy a t ->
+    t <= amount gets a t + (P - B).
+
+(* Budget that is not needed is lost. So the same is known only of work that is there when the
+   period begins. *)
+Definition polling (P B : nat) (busy : nat -> Prop) (gets : supply) : Prop :=
+  forall k t, t <= P -> throughout busy (k * P) t -> t <= amount gets (k * P) t + (P - B).
+
+(* The supply bound function, as the analysis computes it (domains/supply_bound.py): nothing during
+   the blackout x, then the budget at the beginning of every period. Subtraction ends at 0. *)
+Definition sbf (P B x t : nat) : nat := (t - x) / P * B + min ((t - x) mod P) B.
+
+(* The blackouts of its three shapes. *)
+Definition general (P B D : nat) : nat := (P - B) + (D - B).
+Definition harmonic (P B : nat) : nat := P - B.
+Definition late (P B : nat) : nat := P + (P - B).
+
+(* The budget rules of which there is a law, what numbers they allow, and the blackout of each. *)
+Inductive rule := Periodic (D : nat) | Deferrable | Polling.
+
+Definition allowed (P B : nat) (by_rule : rule) : Prop :=
+  0 < B <= P /\ match by_rule with Periodic D => B <= D <= P | _ => True end.
+
+Definition keeps (P B : nat) (by_rule : rule) (busy : nat -> Prop) (gets : supply) : Prop :=
+  match by_rule with
+  | Periodic D => periodic P B D gets
+  | Deferrable => deferrable P B busy gets
+  | Polling => polling P B busy gets
+  end.
+
+Definition blackout (P B : nat) (by_rule : rule) : nat :=
+  match by_rule with
+  | Periodic D => general P B D
+  | Deferrable => general P B P
+  | Polling => late P B
+  end.
+
+(* Every window in which there is work throughout holds so much supply. *)
+Definition supplies (busy : nat -> Prop) (gets : supply) (bound : nat -> nat) : Prop :=
+  forall a t, throughout busy a t -> bound t <= amount gets a t.
+
+(* * Tasks *)
+
+Record task := { cost : nat; period : nat; deadline : nat; jitter : nat }.
+
+Definition job := (nat * nat)%type.
+
+Record run := {
+  arrival : job -> nat;
+  release : job -> nat;
+  work : job -> nat;
+  runs : nat -> option job
+}.
+
+Definition is (j : job) (who : option job) : bool :=
+  match who with
+  | Some (i, k) => (i =? fst j) && (k =? snd j)
+  | None => false
+  end.
+
+(* How long the job has run before instant x. *)
+Definition service (r : run) (j : job) (x : nat) : nat := amount (fun y => is j (runs r y)) 0 x.
+
+Definition complete (r : run) (j : job) (x : nat) : Prop := work r j <= service r j x.
+
+(* Job j of the n tasks is released and not complete. *)
+Definition pending (n : nat) (r : run) (j : job) (x : nat) : Prop :=
+  fst j < n /\ release r j <= x /\ ~ complete r j x.
+
+(* The domain has work. *)
+Definition busy (n : nat) (r : run) (x : nat) : Prop := exists j, pending n r j x.
+
+(* The jobs are those of the first n tasks. *)
+Definition jobs_of (n : nat) (tasks : nat -> task) (r : run) : Prop :=
+  forall i k, i < n ->
+    arrival r (i, k) + period (tasks i) <= arrival r (i, S k) /\
+    arrival r (i, k) <= release r (i, k) <= arrival r (i, k) + jitter (tasks i) /\
+    work r (i, k) <= cost (tasks i).
+
+(* Who runs has the processor and is pending; while the domain has the processor and work, one runs,
+   and it is one with the lowest key. *)
+Definition scheduled (n : nat) (key : job -> nat) (gets : supply) (r : run) : Prop :=
+  (forall x j, runs r x = Some j -> gets x = true /\ pending n r j x) /\
+  (forall x j, gets x = true -> pending n r j x ->
+     exists other, runs r x = Some other /\ key other <= key j).
+
+Definition due (tasks : nat -> task) (r : run) (j : job) : nat :=
+  release r j + deadline (tasks (fst j)).
+
+(* What the test of fixed priority needs of tasks: deadlines no later than the next release. *)
+Definition constrained (n : nat) (tasks : nat -> task) : Prop :=
+  forall i, i < n -> 0 < period (tasks i) /\
+    deadline (tasks i) + jitter (tasks i) <= period (tasks i).
+
+(* Preemptive fixed priority, task 0 first, and EDF. Nothing is said of jobs with equal keys. *)
+Definition fixed_priority (n : nat) (gets : supply) (r : run) : Prop := scheduled n fst gets r.
+Definition edf (n : nat) (tasks : nat -> task) (gets : supply) (r : run) : Prop :=
+  scheduled n (due tasks r) gets r.
+
+(* No job misses its deadline. *)
+Definition in_time (n : nat) (tasks : nat -> task) (r : run) : Prop :=
+  forall j, fst j < n -> complete r j (due tasks r j).
+
+(* The most work of tasks 0 to i that is released in a window of length t, as the analysis computes
+   it (tasks/request_bound.py). *)
+Definition rbf (tasks : nat -> task) (i t : nat) : nat :=
+  sum (S i) (fun h => ceiling (t + jitter (tasks h)) (period (tasks h)) * cost (tasks h)).
+
+(* The most work of n tasks that is released and due in a window of length t
+   (tasks/demand_bound.py). *)
+Definition dbf (n : nat) (tasks : nat -> task) (t : nat) : nat :=
+  sum n (fun h =>
+    if deadline (tasks h) <=? t
+    then ((t - deadline (tasks h) + jitter (tasks h)) / period (tasks h) + 1) * cost (tasks h)
+    else 0).

@@ -1,0 +1,397 @@
+(* SPDX-License-Identifier: BSD-2-Clause *)
+(* Tasks on a supply: the tests that the analysis makes imply that no job misses its deadline.
+
+   The paper's Lemma 1 (Lee et al., RTAS 2012), with the ceiling in place of the floor that it
+   prints: if for every task i some t in (0, D_i] has rbf_i(t) <= sbf(t), fixed priority is in
+   time. And for EDF: if dbf(t) <= sbf(t) for all t.
+
+   Both are shown for a job that is late. Go back from its release to the last instant w at which
+   no job that goes before it (for EDF: that is due no later) is left over. From w on there is
+   such work throughout, so the supply of a window that begins at w serves nothing else; all of it
+   was released in the window, and the late job has not had all of its own. So the supply of the
+   window is below the bound on what is released there.
+
+   Whether a job is left over at an instant is decided by looking at infinitely many jobs. So w is
+   not computed: that there is none is shown to be absurd (~ ~), which is enough, since the claim
+   about the late job is a comparison of two numbers. *)
+
+From Coq Require Import Arith Bool Lia.
+From Hyperperiod Require Import model supply.
+
+(* * Counting *)
+
+Lemma sum_below n f g i : i < n -> (forall h, h < n -> f h <= g h) -> f i < g i ->
+  sum n f < sum n g.
+Proof.
+  intros inside each strict.
+  assert (weak : forall m, m <= n -> sum m f <= sum m g).
+  { induction m as [|m IH]; intros few; cbn [sum]; [lia|]. pose proof (each m). lia. }
+  revert inside each weak. induction n as [|n IH]; intros inside each weak; [lia|].
+  cbn [sum]. destruct (Nat.eq_dec i n) as [->|other].
+  - pose proof (weak n). lia.
+  - pose proof (each n). assert (sum n f < sum n g); [|lia].
+    apply IH; [lia| |]; intros; [apply each|apply weak]; lia.
+Qed.
+
+Lemma sum_weak n f g : (forall h, h < n -> f h <= g h) -> sum n f <= sum n g.
+Proof.
+  induction n as [|n IH]; intros each; cbn [sum]; [lia|].
+  pose proof (each n). assert (sum n f <= sum n g); [|lia]. apply IH. intros. apply each. lia.
+Qed.
+
+Lemma sum_constant n c : sum n (fun _ => c) = n * c.
+Proof. induction n as [|n IH]; cbn [sum]; lia. Qed.
+
+Lemma sum_has n f i : i < n -> f i <= sum n f.
+Proof.
+  induction n as [|n IH]; intros inside; cbn [sum]; [lia|].
+  destruct (Nat.eq_dec i n) as [->|]; [lia|]. assert (f i <= sum n f) by (apply IH; lia). lia.
+Qed.
+
+Lemma sum_plus n f g : sum n (fun h => f h + g h) = sum n f + sum n g.
+Proof. induction n as [|n IH]; cbn [sum]; lia. Qed.
+
+(* Instants of which each has one of n properties are no more than those that have each. *)
+Lemma amount_covered n f g a t :
+  (forall x, a <= x < a + t -> f x = true -> exists h, h < n /\ g h x = true) ->
+  amount f a t <= sum n (fun h => amount (g h) a t).
+Proof.
+  induction t as [|t IH]; intros covered; cbn [amount]; [lia|].
+  rewrite sum_plus. assert (amount f a t <= sum n (fun h => amount (g h) a t)).
+  { apply IH. intros. apply covered; [lia|assumption]. }
+  destruct (f (a + t)) eqn:here; [|lia].
+  destruct (covered (a + t)) as (h & inside & has); [lia|assumption|].
+  pose proof (sum_has n (fun h => if g h (a + t) then 1 else 0) h inside) as one.
+  cbn beta in one. rewrite has in one. lia.
+Qed.
+
+(* * What a run keeps *)
+
+Lemma is_itself j : is j (Some j) = true.
+Proof. destruct j. cbn. now rewrite !Nat.eqb_refl. Qed.
+
+Lemma is_only j who : is j who = true -> who = Some j.
+Proof.
+  destruct who as [[i k]|]; cbn; [|discriminate]. intros same.
+  apply andb_prop in same as [task number]. apply Nat.eqb_eq in task, number.
+  destruct j. cbn in *. now subst.
+Qed.
+
+Lemma complete_or_not r j x : {complete r j x} + {~ complete r j x}.
+Proof. unfold complete. apply le_dec. Qed.
+
+Lemma service_step r j x : service r j x <= service r j (S x) <= S (service r j x).
+Proof. unfold service. cbn [amount plus]. destruct (is _ _); lia. Qed.
+
+Lemma complete_later r j x y : complete r j x -> x <= y -> complete r j y.
+Proof.
+  unfold complete. intros done. induction 1; [assumption|]. pose proof (service_step r j m). lia.
+Qed.
+
+Section Run.
+Context (n : nat) (key : job -> nat) (gets : supply) (r : run).
+Context (legal : scheduled n key gets r).
+
+Lemma runs_pending x j : is j (runs r x) = true -> pending n r j x.
+Proof. intros same. apply is_only in same. now apply (proj1 legal x j). Qed.
+
+(* No job runs for longer than its work. *)
+Lemma service_at_most j x : service r j x <= work r j.
+Proof.
+  induction x as [|x IH]; [unfold service; cbn; lia|].
+  destruct (complete_or_not r j x) as [done|left_over].
+  - unfold service in *. cbn [amount plus]. destruct (is j (runs r x)) eqn:here; [|lia].
+    apply runs_pending in here. now destruct here as (_ & _ & never).
+  - unfold complete in left_over. pose proof (service_step r j x). lia.
+Qed.
+
+Lemma served_in_window j w t : amount (fun y => is j (runs r y)) w t <= work r j.
+Proof.
+  pose proof (service_at_most j (w + t)) as all. unfold service in all.
+  rewrite amount_split in all. cbn [plus] in all. lia.
+Qed.
+
+Lemma late_in_window j w t : ~ complete r j (w + t) ->
+  amount (fun y => is j (runs r y)) w t < work r j.
+Proof.
+  unfold complete, service. rewrite amount_split. cbn [plus]. lia.
+Qed.
+
+(* * The window *)
+
+(* Nothing of these jobs that was released before w is left over at w. *)
+Definition quiet (these : job -> Prop) (w : nat) : Prop :=
+  forall j, these j -> fst j < n -> release r j < w -> complete r j w.
+
+Lemma last_quiet these x : ~ ~ exists w, w <= x /\ quiet these w /\
+  forall y, w <= y < x -> exists j, these j /\ pending n r j y.
+Proof.
+  induction x as [|x IH]; intros none.
+  - apply none. exists 0. repeat split; try lia. intros j _ _ before. lia.
+  - apply IH. intros (w & early & nothing & throughout_w).
+    assert (some : ~ ~ ((exists j, these j /\ pending n r j x) \/
+                        ~ exists j, these j /\ pending n r j x)) by tauto.
+    apply some. intros [work_left|all_done]; apply none.
+    + exists w. repeat split; [lia|assumption|]. intros y between.
+      destruct (Nat.eq_dec y x) as [->|]; [assumption|]. apply throughout_w. lia.
+    + exists (S x). repeat split; [lia| |lia]. intros j one legal_task before.
+      destruct (complete_or_not r j (S x)) as [|left_over]; [assumption|]. exfalso.
+      apply all_done. exists j. repeat split; [assumption..|lia|].
+      intros done. apply left_over, (complete_later r j x); [assumption|lia].
+Qed.
+
+(* If all that runs in a window are number h jobs of each task h, from number first h on, and one
+   of these is not complete at the end, then the supply of the window is less than what they may
+   cost. *)
+Lemma less_than_demand tasks m first number w t i k : jobs_of n tasks r -> m <= n ->
+  (forall x, w <= x < w + t -> gets x = true -> exists h l, runs r x = Some (h, l) /\
+     h < m /\ first h <= l < first h + number h) ->
+  i < m -> first i <= k < first i + number i -> ~ complete r (i, k) (w + t) ->
+  amount gets w t < sum m (fun h => number h * cost (tasks h)).
+Proof.
+  intros jobs fewer only inside among left_over.
+  pose (had h l := amount (fun y => is (h, first h + l) (runs r y)) w t).
+  assert (each : forall h l, h < m -> had h l <= cost (tasks h)).
+  { intros h l task_inside. pose proof (served_in_window (h, first h + l) w t).
+    destruct (jobs h (first h + l)) as (_ & _ & cheap); [lia|]. unfold had. lia. }
+  assert (own : had i (k - first i) < cost (tasks i)).
+  { unfold had. replace (first i + (k - first i)) with k by lia.
+    pose proof (late_in_window (i, k) w t left_over). destruct (jobs i k); lia. }
+  apply Nat.le_lt_trans with (sum m (fun h => sum (number h) (had h))).
+  - apply Nat.le_trans with (sum m (fun h =>
+      amount (fun y => match runs r y with
+        | Some (h', l) => (h' =? h) && (first h <=? l) && (l <? first h + number h)
+        | None => false end) w t)).
+    + apply amount_covered. intros x here got.
+      destruct (only x here got) as (h & l & -> & task_inside & low & high). exists h.
+      split; [assumption|]. rewrite Nat.eqb_refl. apply Nat.leb_le in low. apply Nat.ltb_lt in high.
+      now rewrite low, high.
+    + apply sum_weak. intros h task_inside. apply amount_covered. intros x here now.
+      destruct (runs r x) as [[h' l]|] eqn:who; [|discriminate].
+      apply andb_prop in now as [now high]. apply andb_prop in now as [same low].
+      apply Nat.eqb_eq in same. apply Nat.leb_le in low. apply Nat.ltb_lt in high. subst h'.
+      exists (l - first h). split; [lia|]. cbn beta.
+      replace (first h + (l - first h)) with l by lia. apply is_itself.
+  - apply sum_below with (i := i); [assumption| |].
+    + intros h task_inside. rewrite <- sum_constant. apply sum_weak. intros. now apply each.
+    + rewrite <- sum_constant. apply sum_below with (i := k - first i); [lia| |assumption].
+      intros. now apply each.
+Qed.
+
+End Run.
+
+(* * How many jobs a window has *)
+
+Lemma arrivals_apart n tasks r i k m : jobs_of n tasks r -> i < n ->
+  arrival r (i, k) + m * period (tasks i) <= arrival r (i, k + m).
+Proof.
+  intros jobs inside. induction m as [|m IH]; [replace (k + 0) with k; lia|].
+  rewrite <- plus_n_Sm. destruct (jobs i (k + m)) as (apart & _); [assumption|]. lia.
+Qed.
+
+Lemma next_arrival n tasks r i k l : jobs_of n tasks r -> i < n -> k < l ->
+  arrival r (i, k) + period (tasks i) <= arrival r (i, l).
+Proof.
+  intros jobs inside before. destruct (jobs i k) as (apart & _); [assumption|].
+  pose proof (arrivals_apart n tasks r i (S k) (l - S k) jobs inside) as more.
+  replace (S k + (l - S k)) with l in more by lia.
+  apply (Nat.le_trans _ _ _ apart), (Nat.le_trans _ _ _ (Nat.le_add_r _ _) more).
+Qed.
+
+(* The first job that does not arrive before some time. *)
+Lemma first_from n tasks r i w : jobs_of n tasks r -> i < n -> 0 < period (tasks i) ->
+  exists k, w <= arrival r (i, k) /\ forall l, w <= arrival r (i, l) -> k <= l.
+Proof.
+  intros jobs inside some.
+  assert (reached : forall b, (exists k, w <= arrival r (i, k) /\
+      forall l, w <= arrival r (i, l) -> k <= l) \/ forall l, l < b -> arrival r (i, l) < w).
+  { induction b as [|b [found|before]]; [right; lia|now left|].
+    destruct (Nat.le_gt_cases w (arrival r (i, b))) as [here|early].
+    - left. exists b. split; [assumption|]. intros l later.
+      destruct (Nat.le_gt_cases b l) as [|l_before]; [assumption|].
+      pose proof (before l l_before). lia.
+    - right. intros l below. destruct (Nat.eq_dec l b) as [->|]; [assumption|]. apply before. lia. }
+  destruct (reached (S w)) as [found|before]; [assumption|]. exfalso.
+  pose proof (before w (Nat.lt_succ_diag_r w)).
+  pose proof (arrivals_apart n tasks r i 0 w jobs inside) as far. cbn [plus] in far. nia.
+Qed.
+
+Lemma ceiling_above a b m : 0 < b -> m * b < a -> m < ceiling a b.
+Proof.
+  intros some below. unfold ceiling. apply (Nat.div_le_lower_bound _ _ (S m)); nia.
+Qed.
+
+(* Those released in [w, w + t) are numbered from some k on, one for each period in t and the
+   jitter. *)
+Lemma released_in n tasks r i w t : jobs_of n tasks r -> i < n -> 0 < period (tasks i) ->
+  exists k, forall l, w <= release r (i, l) < w + t ->
+    k <= l < k + ceiling (t + jitter (tasks i)) (period (tasks i)).
+Proof.
+  intros jobs inside some.
+  destruct (first_from n tasks r i (w - jitter (tasks i)) jobs inside some) as (k & from & least).
+  exists k. intros l between. destruct (jobs i l) as (_ & delayed & _); [assumption|].
+  assert (k <= l) by (apply least; lia). split; [assumption|].
+  assert (l - k < ceiling (t + jitter (tasks i)) (period (tasks i))); [|lia].
+  apply ceiling_above; [assumption|].
+  pose proof (arrivals_apart n tasks r i k (l - k) jobs inside) as apart.
+  replace (k + (l - k)) with l in apart by lia. lia.
+Qed.
+
+Lemma all_first (n : nat) (P : nat -> nat -> Prop) : (forall h, h < n -> exists k, P h k) ->
+  exists first, forall h, h < n -> P h (first h).
+Proof.
+  induction n as [|n IH]; intros each; [exists (fun h => h); lia|].
+  destruct IH as (first & all); [intros; apply each; lia|].
+  destruct (each n) as (k & last); [lia|].
+  exists (fun h => if h =? n then k else first h). intros h inside.
+  destruct (Nat.eqb_spec h n) as [->|]; [assumption|]. apply all. lia.
+Qed.
+
+(* * Fixed priority *)
+
+(* Lemma 1, for every run of every such task set on every such supply. *)
+Theorem fixed_priority_in_time n tasks bound gets r :
+  constrained n tasks -> jobs_of n tasks r -> fixed_priority n gets r ->
+  supplies (busy n r) gets bound ->
+  (forall i, i < n -> exists t, 0 < t <= deadline (tasks i) /\ rbf tasks i t <= bound t) ->
+  in_time n tasks r.
+Proof.
+  intros shape jobs legal supplied test [i k] inside. cbn in inside.
+  induction k as [k before] using lt_wf_ind. unfold due. cbn [fst].
+  destruct (complete_or_not r (i, k) (release r (i, k) + deadline (tasks i))) as [|missed];
+    [assumption|]. exfalso.
+  apply (last_quiet n r (fun j => fst j < i) (release r (i, k))).
+  intros (w & early & nothing & higher).
+  destruct (test i inside) as (t & window & enough).
+  assert (left_over : forall x, x <= w + t -> ~ complete r (i, k) x).
+  { intros x here done. apply missed, (complete_later r (i, k) x); [assumption|lia]. }
+  destruct (shape i inside) as [some tight].
+  (* Nobody else of task i is pending beside the late job. *)
+  assert (alone : forall l x, release r (i, k) <= x < w + t -> pending n r (i, l) x -> l = k).
+  { intros l x here (_ & released & open). destruct (lt_eq_lt_dec l k) as [[older|]|newer].
+    - exfalso. apply open, (complete_later r (i, l) (due tasks r (i, l))); [now apply before|].
+      pose proof (next_arrival n tasks r i l k jobs inside older).
+      destruct (jobs i l) as (_ & delayed & _); [assumption|].
+      destruct (jobs i k) as (_ & delayed_k & _); [assumption|].
+      unfold due. cbn [fst]. lia.
+    - assumption.
+    - exfalso. pose proof (next_arrival n tasks r i k l jobs inside newer).
+      destruct (jobs i l) as (_ & delayed & _); [assumption|].
+      destruct (jobs i k) as (_ & delayed_k & _); [assumption|]. lia. }
+  (* The jobs of each task that the window may serve. *)
+  destruct (all_first (S i) (fun h f => forall l,
+      (h = i /\ l = k) \/ (h < i /\ w <= release r (h, l) < w + t) ->
+      f <= l < f + ceiling (t + jitter (tasks h)) (period (tasks h)))) as (first & all).
+  { intros h low. destruct (Nat.eq_dec h i) as [->|].
+    - exists k. intros l [[_ ->]|]; [|lia]. split; [lia|].
+      assert (0 < ceiling (t + jitter (tasks i)) (period (tasks i))); [|lia].
+      apply ceiling_above; lia.
+    - destruct (released_in n tasks r h w t jobs) as (f & within); [lia|apply shape; lia|].
+      exists f. intros l [[]|[_ here]]; [lia|]. now apply within. }
+  assert (amount gets w t < rbf tasks i t); [|assert (bound t <= amount gets w t); [|lia]].
+  - apply (less_than_demand n fst gets r legal tasks (S i) first
+      (fun h => ceiling (t + jitter (tasks h)) (period (tasks h))) w t i k jobs);
+      [lia| |lia|apply all; auto|now apply left_over].
+    intros x here got.
+    assert (ahead : exists h l, runs r x = Some (h, l) /\
+              (h < i \/ h = i /\ release r (i, k) <= x)).
+    { destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
+      - destruct (proj2 legal x (i, k) got) as ([h l] & who & first_of_all).
+        { repeat split; [assumption..|apply left_over; lia]. }
+        exists h, l. cbn in first_of_all. split; [assumption|lia].
+      - destruct (higher x) as (j & one & waits); [lia|].
+        destruct (proj2 legal x j got waits) as ([h l] & who & first_of_all).
+        exists h, l. cbn in first_of_all. split; [assumption|lia]. }
+    destruct ahead as (h & l & who & rank).
+    pose proof (proj2 (proj1 legal x (h, l) who)) as open.
+    exists h, l. split; [assumption|]. split; [lia|]. apply all; [lia|].
+    destruct rank as [above|[-> late_part]].
+    + right. split; [assumption|]. destruct open as (real & released & unfinished). split; [|lia].
+      destruct (Nat.le_gt_cases w (release r (h, l))) as [|old]; [assumption|]. exfalso.
+      apply unfinished, (complete_later r (h, l) w); [|lia]. now apply nothing.
+    + left. split; [reflexivity|]. apply (alone l x); [lia|assumption].
+  - apply supplied. intros x here.
+    destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
+    + exists (i, k). repeat split; [assumption..|apply left_over; lia].
+    + destruct (higher x) as (j & _ & waits); [lia|]. now exists j.
+Qed.
+
+(* * EDF *)
+
+(* Deadlines may be longer than periods. *)
+Theorem edf_in_time n tasks bound gets r :
+  (forall i, i < n -> 0 < period (tasks i)) -> jobs_of n tasks r -> edf n tasks gets r ->
+  supplies (busy n r) gets bound -> (forall t, dbf n tasks t <= bound t) ->
+  in_time n tasks r.
+Proof.
+  intros shape jobs legal supplied test [i k] inside. cbn in inside.
+  pose (d := due tasks r (i, k)). fold d.
+  destruct (complete_or_not r (i, k) d) as [|missed]; [assumption|]. exfalso.
+  apply (last_quiet n r (fun j => due tasks r j <= d) (release r (i, k))).
+  intros (w & early & nothing & sooner).
+  assert (after_release : d = release r (i, k) + deadline (tasks i)) by reflexivity.
+  pose (t := d - w). assert (ends : w + t = d) by (unfold t; lia).
+  pose (number h := if deadline (tasks h) <=? t
+    then (t - deadline (tasks h) + jitter (tasks h)) / period (tasks h) + 1 else 0).
+  destruct (all_first n (fun h f => forall l,
+      w <= release r (h, l) -> due tasks r (h, l) <= d ->
+      f <= l < f + number h)) as (first & all).
+  { intros h low. unfold number. destruct (Nat.leb_spec (deadline (tasks h)) t) as [fits|].
+    - destruct (released_in n tasks r h w (t - deadline (tasks h) + 1) jobs) as (f & within);
+        [assumption|now apply shape|].
+      exists f. intros l from to. unfold due in to. cbn [fst] in to.
+      replace ((t - deadline (tasks h) + jitter (tasks h)) / period (tasks h) + 1)
+        with (ceiling (t - deadline (tasks h) + 1 + jitter (tasks h)) (period (tasks h))).
+      + apply within. lia.
+      + unfold ceiling. pose proof (shape h low).
+        replace (t - deadline (tasks h) + 1 + jitter (tasks h) + period (tasks h) - 1)
+          with (t - deadline (tasks h) + jitter (tasks h) + 1 * period (tasks h)) by lia.
+        now rewrite Nat.div_add by lia.
+    - exists 0. intros l from to. unfold due in to. cbn [fst] in to. lia. }
+  assert (waiting : forall x, w <= x < w + t ->
+            exists j, due tasks r j <= d /\ pending n r j x).
+  { intros x here. destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
+    - exists (i, k). split; [apply le_n|]. repeat split; [assumption..|].
+      intros done. apply missed, (complete_later r (i, k) x); [assumption|lia].
+    - apply sooner. lia. }
+  assert (amount gets w t < dbf n tasks t);
+    [|assert (bound t <= amount gets w t); [|pose proof (test t); lia]].
+  - replace (dbf n tasks t) with (sum n (fun h => number h * cost (tasks h))).
+    + apply (less_than_demand n (due tasks r) gets r legal tasks n first number w t i k jobs);
+        [lia| |assumption|apply all; [assumption|assumption|apply le_n]|now rewrite ends].
+      intros x here got. destruct (waiting x here) as (j & urgent & waits).
+      destruct (proj2 legal x j got waits) as ([h l] & who & no_later).
+      pose proof (proj2 (proj1 legal x (h, l) who)) as (real & released & unfinished).
+      exists h, l. split; [assumption|]. cbn in real. split; [assumption|].
+      apply all; [assumption| |lia].
+      destruct (Nat.le_gt_cases w (release r (h, l))) as [|old]; [assumption|]. exfalso.
+      apply unfinished, (complete_later r (h, l) w); [|lia]. apply nothing; [lia|assumption|lia].
+    + unfold dbf, number. clear. induction n as [|m IH]; cbn [sum]; [reflexivity|]. rewrite IH.
+      now destruct (_ <=? t).
+  - apply supplied. intros x here. destruct (waiting x here) as (j & _ & waits). now exists j.
+Qed.
+
+(* * On a server *)
+
+Theorem fixed_priority_on_server P B by_rule n tasks gets r :
+  allowed P B by_rule -> keeps P B by_rule (busy n r) gets ->
+  constrained n tasks -> jobs_of n tasks r -> fixed_priority n gets r ->
+  (forall i, i < n -> exists t, 0 < t <= deadline (tasks i) /\
+     rbf tasks i t <= sbf P B (blackout P B by_rule) t) ->
+  in_time n tasks r.
+Proof.
+  intros numbers law shape jobs legal test.
+  apply fixed_priority_in_time with (bound := sbf P B (blackout P B by_rule)) (gets := gets);
+    try assumption. now apply server_supply.
+Qed.
+
+Theorem edf_on_server P B by_rule n tasks gets r :
+  allowed P B by_rule -> keeps P B by_rule (busy n r) gets ->
+  (forall i, i < n -> 0 < period (tasks i)) -> jobs_of n tasks r -> edf n tasks gets r ->
+  (forall t, dbf n tasks t <= sbf P B (blackout P B by_rule) t) ->
+  in_time n tasks r.
+Proof.
+  intros numbers law shape jobs legal test.
+  apply edf_in_time with (bound := sbf P B (blackout P B by_rule)) (gets := gets);
+    try assumption. now apply server_supply.
+Qed.
