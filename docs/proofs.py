@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from hyperperiod._analysis import Shape
-from hyperperiod.analysis.proofs import PROOFS, Cover, Proof
+from hyperperiod.analysis.proofs import PROOFS, THEOREMS, Cover, Proof
 from hyperperiod.analysis.servers.host_tests import ENOUGH, TESTS
 from hyperperiod.model import Scope
 
@@ -36,6 +36,8 @@ def table_of(scope: Scope) -> str:
 def _row(proof: Proof) -> str:
     tests = [TESTS[name].name for name in proof.tests if TESTS[name] is not ENOUGH]
     source = f"`{proof.source}`" if proof.source.endswith(".py") else proof.source
+    if proof.budget in THEOREMS:
+        source += f"; by machine: `{THEOREMS[proof.budget]}`"
     cells = [
         proof.budget.value,
         proof.order.value,

@@ -15,6 +15,9 @@ What the columns mean:
 - loose:  why the server may always get more than the bound, so that a "no" under it is not exact;
 - hunts:  files in tests/soundness that look for a counterexample to the row.
 
+What `THEOREMS` names is proved by machine beside that: that a server which gets its budget supplies
+the bound, under the rules of their names, without what `covers` adds. That it gets it is not.
+
 A second table (`REFINEMENTS`) says of which rules more is known than the interface of a server:
 what the others on its pcpu leave it. Where it has no row, or the row does not cover a system, the
 supply of the first table is all there is.
@@ -210,6 +213,13 @@ PROOFS: tuple[Proof, ...] = (
           _GENERAL, _HOP_BY_HOP, "domain_level.py", ("test_global_edf.py", *_SERVERS)),
 )
 # fmt: on
+
+THEOREMS = {
+    _PERIODIC: "periodic_supply",
+    _POLLING: "polling_supply",
+    _DEFERRABLE: "deferrable_supply",
+}
+"""The theorem in proofs/supply.v about the supply of a budget rule, for all rows that have it."""
 
 _BOTH = (_FP, _EDF)
 _ACROSS = (Cover.HOPS,)

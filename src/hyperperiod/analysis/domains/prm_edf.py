@@ -4,7 +4,7 @@
 Papers: Shin and Lee, RTSS 2003: schedulable if and only if dbf(t) <= sbf(t) for all t. Baruah,
 Rosier and Howell 1990 for dbf. Zhang and Burns, "Schedulability analysis for real-time systems
 with EDF scheduling", IEEE Trans. Computers 2009 (QPA), for the order in which windows are
-looked at.
+looked at. Proved by machine, without blocking: edf_on_server in proofs/tasks.v.
 
 Assumptions: preemptive, independent tasks; releases at least a period apart, up to the jitter
 closer; absolute deadlines count from the release. Exact for the interface; with offsets, jitter

@@ -4,7 +4,8 @@
 Papers: Shin and Lee, RTSS 2003; Lee et al., RTAS 2012 (the CSA paper), Lemma 1: a task meets
 its deadline if and only if in some window 0 < t <= deadline the supply bound covers the request
 bound of it and all above it. Deadlines above periods: Lehoczky, RTSS 1990. Release jitter:
-Tindell, Burns and Wellings, 1994.
+Tindell, Burns and Wellings, 1994. Proved by machine, for deadline and jitter together within the
+period and no blocking: fixed_priority_on_server in proofs/tasks.v.
 
 Assumptions: preemptive, unique priorities, independent tasks; releases at least a period apart,
 up to the jitter closer; deadlines count from the release. The supply bound is sound for the
