@@ -1,20 +1,30 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`make proofs`: Coq accepts the theorems, none of falsehoods, and pages and code name real ones.
 
+The definitions that the theorems are about compute what the analysis computes (`supply_bound`,
+`request_bound`, `demand_bound`), on all small servers and on drawn tasks: Coq is asked.
+
 A falsehood is a copy of the files in which one definition says what is not so, as the floor that
 the paper prints in place of the ceiling. A copy in which a claim is not proved is refused as well.
 """
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tools.check_theorems import SOURCES, NotProved, check, main, theorems
+from tools.check_theorems import LIBRARY, SOURCES, NotProved, check, coq, main, theorems
 
+from hyperperiod._analysis import Shape
+from hyperperiod.analysis.component import Load
+from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.proofs import THEOREMS
+from hyperperiod.analysis.tasks.demand_bound import dbf
+from hyperperiod.analysis.tasks.request_bound import rbf
 
 PAGE = SOURCES.parent / "docs" / "analysis" / "proofs.md"
 COQ = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
@@ -52,6 +62,65 @@ def falsified(folder: Path, file: str, old: str, new: str) -> Path:
 @COQ
 def test_all_theorems_are_proved() -> None:
     assert check(SOURCES) == theorems(SOURCES)
+
+
+def supply_claims() -> Iterator[str]:
+    """The bounds of all servers with periods up to 6, in all shapes, for windows below 25."""
+    for period in range(1, 7):
+        for budget in range(1, period + 1):
+            pair = f"{period} {budget}"
+            shapes = [
+                (f"general {pair} {deadline}", Supply(Shape.GENERAL, period, budget, deadline))
+                for deadline in range(budget, period + 1)
+            ]
+            shapes.append((f"harmonic {pair}", Supply(Shape.HARMONIC, period, budget)))
+            shapes.append((f"late {pair}", Supply(Shape.POLLING, period, budget)))
+            for blackout, supply in shapes:
+                bounds = "; ".join(str(supply.sbf(window)) for window in range(25))
+                yield f"map (sbf {pair} ({blackout})) (seq 0 25) = [{bounds}]"
+
+
+def task_claims() -> Iterator[str]:
+    """The bounds of 100 drawn sets of three tasks, for windows of 1 to 30 (dbf: from 0 on)."""
+    rng = random.Random(20261127)
+    for _ in range(100):
+        loads = [
+            Load(rng.randint(1, 5), rng.randint(1, 12), rng.randint(1, 15), rng.randint(0, 6))
+            for _ in range(3)
+        ]
+        records = "; ".join(
+            f"Build_task {load.wcet} {load.period} {load.deadline} {load.jitter}" for load in loads
+        )
+        tasks = f"(fun i => nth i [{records}] (Build_task 0 1 1 0))"
+        requests = "; ".join(str(rbf(loads, window)) for window in range(1, 31))
+        demands = "; ".join(str(dbf(loads, window)) for window in range(31))
+        yield f"map (rbf {tasks} 2) (seq 1 30) = [{requests}]"
+        yield f"map (dbf 3 {tasks}) (seq 0 31) = [{demands}]"
+
+
+def in_coq(folder: Path, claims: list[str]) -> None:
+    """Has Coq compute the claims, with the definitions of model.v. NotProved: one is false."""
+    shutil.copy(SOURCES / "model.v", folder)
+    (folder / "claims.v").write_text(
+        "From Coq Require Import List. Import ListNotations.\n"
+        "From Hyperperiod Require Import model.\n"
+        + "".join(f"Goal {claim}. Proof. vm_compute. reflexivity. Qed.\n" for claim in claims)
+    )
+    for file in ("model.v", "claims.v"):
+        coq(folder, "coqc", *LIBRARY, file)
+
+
+@COQ
+def test_coq_and_the_analysis_compute_the_same(tmp_path: Path) -> None:
+    in_coq(tmp_path, [*supply_claims(), *task_claims()])
+
+
+@COQ
+def test_coq_refuses_another_number(tmp_path: Path) -> None:
+    claim = next(claim for claim in supply_claims() if claim.endswith("; 20]"))
+    in_coq(tmp_path, [claim])
+    with pytest.raises(NotProved, match="claims"):
+        in_coq(tmp_path, [claim.replace("; 20]", "; 21]")])
 
 
 def is_refused(folder: Path, change: Change) -> None:
