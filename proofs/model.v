@@ -151,6 +151,15 @@ Definition constrained (n : nat) (tasks : nat -> task) : Prop :=
   forall i, i < n -> 0 < period (tasks i) /\
     deadline (tasks i) + jitter (tasks i) <= period (tasks i).
 
+(* What the harmonic form needs. Jobs are released at multiples of their task's period: no offset,
+   no jitter. *)
+Definition in_phase (n : nat) (tasks : nat -> task) (r : run) : Prop :=
+  forall i k, i < n -> release r (i, k) = k * period (tasks i).
+
+(* The period of each task divides P, or P divides it. *)
+Definition divides (n : nat) (tasks : nat -> task) (P : nat) : Prop :=
+  forall i, i < n -> (exists m, P = m * period (tasks i)) \/ (exists m, period (tasks i) = m * P).
+
 (* Preemptive fixed priority, task 0 first, and EDF. Nothing is said of jobs with equal keys. *)
 Definition fixed_priority (n : nat) (gets : supply) (r : run) : Prop := scheduled n fst gets r.
 Definition edf (n : nat) (tasks : nat -> task) (gets : supply) (r : run) : Prop :=

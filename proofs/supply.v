@@ -199,9 +199,9 @@ Proof.
   replace t with (P - o + (n * P + r)) in * by lia. rewrite amount_split.
   replace (k * P + o + (P - o)) with (S k * P) by (cbn [Nat.mul]; lia).
   apply pieces with (z := 0) (n := n) (r := r) (gap := P - B); try (unfold late; lia).
-  pose proof (from_period P B busy gets (S k) n r budget law small) as following.
-  assert (throughout busy (S k * P) (n * P + r)); [|specialize (following H); lia].
-  apply (throughout_part _ _ _ _ _ all); cbn [Nat.mul]; lia.
+  assert (working : throughout busy (S k * P) (n * P + r))
+    by (apply (throughout_part _ _ _ _ _ all); cbn [Nat.mul]; lia).
+  pose proof (from_period P B busy gets (S k) n r budget law small working). lia.
 Qed.
 
 (* * Deferrable servers, and the harmonic shape *)
@@ -220,18 +220,17 @@ Proof.
     { apply law with (k := k); try lia. apply (throughout_part _ _ _ _ _ all); lia. }
     replace (k * P + o + (P - o)) with (S k * P) by (cbn [Nat.mul]; lia).
     apply pieces with (z := B - o) (n := n) (r := r) (gap := P - B); try (unfold general; lia).
+    assert (working : throughout busy (S k * P) (n * P + r))
+      by (apply (throughout_part _ _ _ _ _ all); cbn [Nat.mul]; lia).
     pose proof (from_period P B busy gets (S k) n r budget
-      (deferrable_is_polling P B busy gets law) small) as following.
-    assert (throughout busy (S k * P) (n * P + r)); [|specialize (following H0); lia].
-    apply (throughout_part _ _ _ _ _ all); cbn [Nat.mul]; lia.
+      (deferrable_is_polling P B busy gets law) small working). lia.
   - pose proof (sbf_slow P B (general P B P) t). unfold general in *.
     assert (t <= amount gets (k * P + o) t + (P - B)); [|lia].
     apply law with (k := k); lia || exact all.
 Qed.
 
 (* In windows that begin with a period of the server, or lie in one, half of the blackout is
-   enough. When windows are all like that is not proved here (domains/harmonic_supply.py argues
-   it). *)
+   enough. When the windows that matter are all like that stands in harmonic.v. *)
 Theorem harmonic_supply P B busy gets : 0 < B <= P -> deferrable P B busy gets ->
   forall k a t, throughout busy a t -> a = k * P \/ (k * P <= a /\ a + t <= k * P + P) ->
     sbf P B (harmonic P B) t <= amount gets a t.

@@ -124,17 +124,22 @@ Definition quiet (these : job -> Prop) (w : nat) : Prop :=
   forall j, these j -> fst j < n -> release r j < w -> complete r j w.
 
 Lemma last_quiet these x : ~ ~ exists w, w <= x /\ quiet these w /\
+  (forall y, w < y <= x -> ~ quiet these y) /\
   forall y, w <= y < x -> exists j, these j /\ pending n r j y.
 Proof.
   induction x as [|x IH]; intros none.
   - apply none. exists 0. repeat split; try lia. intros j _ _ before. lia.
-  - apply IH. intros (w & early & nothing & throughout_w).
+  - apply IH. intros (w & early & nothing & latest & throughout_w).
+    assert (known : ~ ~ (quiet these (S x) \/ ~ quiet these (S x))) by tauto.
+    apply known. intros [calm|noisy].
+    { apply none. exists (S x). repeat split; try lia. exact calm. }
     assert (some : ~ ~ ((exists j, these j /\ pending n r j x) \/
                         ~ exists j, these j /\ pending n r j x)) by tauto.
-    apply some. intros [work_left|all_done]; apply none.
-    + exists w. repeat split; [lia|assumption|]. intros y between.
-      destruct (Nat.eq_dec y x) as [->|]; [assumption|]. apply throughout_w. lia.
-    + exists (S x). repeat split; [lia| |lia]. intros j one legal_task before.
+    apply some. intros [work_left|all_done].
+    + apply none. exists w. repeat split; [lia|assumption| |]; intros y between.
+      * destruct (Nat.eq_dec y (S x)) as [->|]; [assumption|]. apply latest. lia.
+      * destruct (Nat.eq_dec y x) as [->|]; [assumption|]. apply throughout_w. lia.
+    + apply noisy. intros j one legal_task before.
       destruct (complete_or_not r j (S x)) as [|left_over]; [assumption|]. exfalso.
       apply all_done. exists j. repeat split; [assumption..|lia|].
       intros done. apply left_over, (complete_later r j x); [assumption|lia].
@@ -249,49 +254,57 @@ Qed.
 
 (* * Fixed priority *)
 
-(* Lemma 1, for every run of every such task set on every such supply. *)
-Theorem fixed_priority_in_time n tasks bound gets r :
-  constrained n tasks -> jobs_of n tasks r -> fixed_priority n gets r ->
-  supplies (busy n r) gets bound ->
-  (forall i, i < n -> exists t, 0 < t <= deadline (tasks i) /\ rbf tasks i t <= bound t) ->
-  in_time n tasks r.
+(* Of a late job, all earlier ones of its task being in time: there is an instant w, the last one
+   before its release at which nothing of higher priority is left over, from which windows hold
+   less than is asked for in them. *)
+Lemma late_fixed_priority n tasks gets r i k :
+  constrained n tasks -> jobs_of n tasks r -> fixed_priority n gets r -> i < n ->
+  (forall l, l < k -> complete r (i, l) (due tasks r (i, l))) ->
+  ~ complete r (i, k) (due tasks r (i, k)) ->
+  ~ ~ exists w, w <= release r (i, k) /\
+    (forall y, w < y <= release r (i, k) -> ~ quiet n r (fun j => fst j < i) y) /\
+    quiet n r (fun j => fst j < i) w /\
+    throughout (busy n r) w (due tasks r (i, k) - w) /\
+    forall t, 0 < t <= deadline (tasks i) -> amount gets w t < rbf tasks i t.
 Proof.
-  intros shape jobs legal supplied test [i k] inside. cbn in inside.
-  induction k as [k before] using lt_wf_ind. unfold due. cbn [fst].
-  destruct (complete_or_not r (i, k) (release r (i, k) + deadline (tasks i))) as [|missed];
-    [assumption|]. exfalso.
+  intros shape jobs legal inside before missed none. unfold due in missed |- *. cbn [fst] in *.
   apply (last_quiet n r (fun j => fst j < i) (release r (i, k))).
-  intros (w & early & nothing & higher).
-  destruct (test i inside) as (t & window & enough).
-  assert (left_over : forall x, x <= w + t -> ~ complete r (i, k) x).
-  { intros x here done. apply missed, (complete_later r (i, k) x); [assumption|lia]. }
-  destruct (shape i inside) as [some tight].
-  (* Nobody else of task i is pending beside the late job. *)
-  assert (alone : forall l x, release r (i, k) <= x < w + t -> pending n r (i, l) x -> l = k).
-  { intros l x here (_ & released & open). destruct (lt_eq_lt_dec l k) as [[older|]|newer].
-    - exfalso. apply open, (complete_later r (i, l) (due tasks r (i, l))); [now apply before|].
-      pose proof (next_arrival n tasks r i l k jobs inside older).
-      destruct (jobs i l) as (_ & delayed & _); [assumption|].
-      destruct (jobs i k) as (_ & delayed_k & _); [assumption|].
-      unfold due. cbn [fst]. lia.
-    - assumption.
-    - exfalso. pose proof (next_arrival n tasks r i k l jobs inside newer).
-      destruct (jobs i l) as (_ & delayed & _); [assumption|].
-      destruct (jobs i k) as (_ & delayed_k & _); [assumption|]. lia. }
-  (* The jobs of each task that the window may serve. *)
-  destruct (all_first (S i) (fun h f => forall l,
-      (h = i /\ l = k) \/ (h < i /\ w <= release r (h, l) < w + t) ->
-      f <= l < f + ceiling (t + jitter (tasks h)) (period (tasks h)))) as (first & all).
-  { intros h low. destruct (Nat.eq_dec h i) as [->|].
-    - exists k. intros l [[_ ->]|]; [|lia]. split; [lia|].
-      assert (0 < ceiling (t + jitter (tasks i)) (period (tasks i))); [|lia].
-      apply ceiling_above; lia.
-    - destruct (released_in n tasks r h w t jobs) as (f & within); [lia|apply shape; lia|].
-      exists f. intros l [[]|[_ here]]; [lia|]. now apply within. }
-  assert (amount gets w t < rbf tasks i t); [|assert (bound t <= amount gets w t); [|lia]].
-  - apply (less_than_demand n fst gets r legal tasks (S i) first
+  intros (w & early & nothing & latest & higher). apply none. clear none.
+  assert (left_over : forall x, x <= release r (i, k) + deadline (tasks i) ->
+            ~ complete r (i, k) x).
+  { intros x here done. apply missed, (complete_later r (i, k) x); assumption. }
+  exists w. split; [exact early|]. split; [exact latest|]. split; [exact nothing|]. split.
+  - intros x here. unfold due in here. cbn [fst] in here.
+    destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
+    + exists (i, k). repeat split; [assumption..|apply left_over; lia].
+    + destruct (higher x) as (j & _ & waits); [lia|]. now exists j.
+  - intros t window.
+    destruct (shape i inside) as [some tight].
+    (* Nobody else of task i is pending beside the late job. *)
+    assert (alone : forall l x, release r (i, k) <= x < w + t -> pending n r (i, l) x -> l = k).
+    { intros l x here (_ & released & open). destruct (lt_eq_lt_dec l k) as [[older|]|newer].
+      - exfalso. apply open, (complete_later r (i, l) (due tasks r (i, l))); [now apply before|].
+        pose proof (next_arrival n tasks r i l k jobs inside older).
+        destruct (jobs i l) as (_ & delayed & _); [assumption|].
+        destruct (jobs i k) as (_ & delayed_k & _); [assumption|].
+        unfold due. cbn [fst]. lia.
+      - assumption.
+      - exfalso. pose proof (next_arrival n tasks r i k l jobs inside newer).
+        destruct (jobs i l) as (_ & delayed & _); [assumption|].
+        destruct (jobs i k) as (_ & delayed_k & _); [assumption|]. lia. }
+    (* The jobs of each task that the window may serve. *)
+    destruct (all_first (S i) (fun h f => forall l,
+        (h = i /\ l = k) \/ (h < i /\ w <= release r (h, l) < w + t) ->
+        f <= l < f + ceiling (t + jitter (tasks h)) (period (tasks h)))) as (first & all).
+    { intros h low. destruct (Nat.eq_dec h i) as [->|].
+      - exists k. intros l [[_ ->]|]; [|lia]. split; [lia|].
+        assert (0 < ceiling (t + jitter (tasks i)) (period (tasks i))); [|lia].
+        apply ceiling_above; lia.
+      - destruct (released_in n tasks r h w t jobs) as (f & within); [lia|apply shape; lia|].
+        exists f. intros l [[]|[_ here]]; [lia|]. now apply within. }
+    apply (less_than_demand n fst gets r legal tasks (S i) first
       (fun h => ceiling (t + jitter (tasks h)) (period (tasks h))) w t i k jobs);
-      [lia| |lia|apply all; auto|now apply left_over].
+      [lia| |lia|apply all; auto|apply left_over; lia].
     intros x here got.
     assert (ahead : exists h l, runs r x = Some (h, l) /\
               (h < i \/ h = i /\ release r (i, k) <= x)).
@@ -310,13 +323,85 @@ Proof.
       destruct (Nat.le_gt_cases w (release r (h, l))) as [|old]; [assumption|]. exfalso.
       apply unfinished, (complete_later r (h, l) w); [|lia]. now apply nothing.
     + left. split; [reflexivity|]. apply (alone l x); [lia|assumption].
-  - apply supplied. intros x here.
-    destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
-    + exists (i, k). repeat split; [assumption..|apply left_over; lia].
-    + destruct (higher x) as (j & _ & waits); [lia|]. now exists j.
+Qed.
+
+(* Lemma 1, for every run of every such task set on every such supply. *)
+Theorem fixed_priority_in_time n tasks bound gets r :
+  constrained n tasks -> jobs_of n tasks r -> fixed_priority n gets r ->
+  supplies (busy n r) gets bound ->
+  (forall i, i < n -> exists t, 0 < t <= deadline (tasks i) /\ rbf tasks i t <= bound t) ->
+  in_time n tasks r.
+Proof.
+  intros shape jobs legal supplied test [i k] inside. cbn in inside.
+  induction k as [k before] using lt_wf_ind.
+  destruct (complete_or_not r (i, k) (due tasks r (i, k))) as [|missed]; [assumption|]. exfalso.
+  apply (late_fixed_priority n tasks gets r i k shape jobs legal inside before missed).
+  intros (w & early & _ & _ & working & less).
+  destruct (test i inside) as (t & window & enough). specialize (less t window).
+  assert (bound t <= amount gets w t); [|lia]. apply supplied.
+  apply (throughout_part _ _ _ _ _ working); unfold due; cbn [fst]; lia.
 Qed.
 
 (* * EDF *)
+
+(* Of a late job: there is an instant w, the last one before its release at which nothing is left
+   over that is due by the same time, from which up to its deadline less is supplied than is asked
+   for. *)
+Lemma late_edf n tasks gets r i k :
+  (forall i, i < n -> 0 < period (tasks i)) -> jobs_of n tasks r -> edf n tasks gets r -> i < n ->
+  let d := due tasks r (i, k) in
+  let these j := due tasks r j <= d in
+  ~ complete r (i, k) d ->
+  ~ ~ exists w, w <= release r (i, k) /\
+    (forall y, w < y <= release r (i, k) -> ~ quiet n r these y) /\
+    quiet n r these w /\
+    throughout (busy n r) w (d - w) /\
+    amount gets w (d - w) < dbf n tasks (d - w).
+Proof.
+  intros shape jobs legal inside d these missed none.
+  apply (last_quiet n r these (release r (i, k))).
+  intros (w & early & nothing & latest & sooner). apply none. clear none.
+  assert (after_release : d = release r (i, k) + deadline (tasks i)) by reflexivity.
+  pose (t := d - w). assert (ends : w + t = d) by (unfold t; lia).
+  assert (waiting : forall x, w <= x < w + t -> exists j, these j /\ pending n r j x).
+  { intros x here. destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
+    - exists (i, k). split; [apply le_n|]. repeat split; [assumption..|].
+      intros done. apply missed, (complete_later r (i, k) x); [assumption|lia].
+    - apply sooner. lia. }
+  exists w. split; [exact early|]. split; [exact latest|]. split; [exact nothing|]. split.
+  - intros x here. destruct (waiting x here) as (j & _ & waits). now exists j.
+  - fold t.
+    pose (number h := if deadline (tasks h) <=? t
+      then (t - deadline (tasks h) + jitter (tasks h)) / period (tasks h) + 1 else 0).
+    destruct (all_first n (fun h f => forall l,
+        w <= release r (h, l) -> due tasks r (h, l) <= d ->
+        f <= l < f + number h)) as (first & all).
+    { intros h low. unfold number. destruct (Nat.leb_spec (deadline (tasks h)) t) as [fits|].
+      - destruct (released_in n tasks r h w (t - deadline (tasks h) + 1) jobs) as (f & within);
+          [assumption|now apply shape|].
+        exists f. intros l from to. unfold due in to. cbn [fst] in to.
+        replace ((t - deadline (tasks h) + jitter (tasks h)) / period (tasks h) + 1)
+          with (ceiling (t - deadline (tasks h) + 1 + jitter (tasks h)) (period (tasks h))).
+        + apply within. lia.
+        + unfold ceiling. pose proof (shape h low).
+          replace (t - deadline (tasks h) + 1 + jitter (tasks h) + period (tasks h) - 1)
+            with (t - deadline (tasks h) + jitter (tasks h) + 1 * period (tasks h)) by lia.
+          now rewrite Nat.div_add by lia.
+      - exists 0. intros l from to. unfold due in to. cbn [fst] in to. lia. }
+    replace (dbf n tasks t) with (sum n (fun h => number h * cost (tasks h))).
+    + apply (less_than_demand n (due tasks r) gets r legal tasks n first number w t i k jobs);
+        [lia| |assumption|apply all; [assumption|exact early|apply le_n]|now rewrite ends].
+      intros x here got. destruct (waiting x here) as (j & urgent & waits).
+      destruct (proj2 legal x j got waits) as ([h l] & who & no_later).
+      pose proof (proj2 (proj1 legal x (h, l) who)) as (real & released & unfinished).
+      exists h, l. split; [assumption|]. cbn in real. split; [assumption|].
+      unfold these in urgent. apply all; [assumption| |lia].
+      destruct (Nat.le_gt_cases w (release r (h, l))) as [|old]; [assumption|]. exfalso.
+      apply unfinished, (complete_later r (h, l) w); [|lia].
+      apply nothing; [unfold these; lia|assumption|lia].
+    + unfold dbf, number. clear. induction n as [|m IH]; cbn [sum]; [reflexivity|]. rewrite IH.
+      now destruct (_ <=? t).
+Qed.
 
 (* Deadlines may be longer than periods. *)
 Theorem edf_in_time n tasks bound gets r :
@@ -325,50 +410,10 @@ Theorem edf_in_time n tasks bound gets r :
   in_time n tasks r.
 Proof.
   intros shape jobs legal supplied test [i k] inside. cbn in inside.
-  pose (d := due tasks r (i, k)). fold d.
-  destruct (complete_or_not r (i, k) d) as [|missed]; [assumption|]. exfalso.
-  apply (last_quiet n r (fun j => due tasks r j <= d) (release r (i, k))).
-  intros (w & early & nothing & sooner).
-  assert (after_release : d = release r (i, k) + deadline (tasks i)) by reflexivity.
-  pose (t := d - w). assert (ends : w + t = d) by (unfold t; lia).
-  pose (number h := if deadline (tasks h) <=? t
-    then (t - deadline (tasks h) + jitter (tasks h)) / period (tasks h) + 1 else 0).
-  destruct (all_first n (fun h f => forall l,
-      w <= release r (h, l) -> due tasks r (h, l) <= d ->
-      f <= l < f + number h)) as (first & all).
-  { intros h low. unfold number. destruct (Nat.leb_spec (deadline (tasks h)) t) as [fits|].
-    - destruct (released_in n tasks r h w (t - deadline (tasks h) + 1) jobs) as (f & within);
-        [assumption|now apply shape|].
-      exists f. intros l from to. unfold due in to. cbn [fst] in to.
-      replace ((t - deadline (tasks h) + jitter (tasks h)) / period (tasks h) + 1)
-        with (ceiling (t - deadline (tasks h) + 1 + jitter (tasks h)) (period (tasks h))).
-      + apply within. lia.
-      + unfold ceiling. pose proof (shape h low).
-        replace (t - deadline (tasks h) + 1 + jitter (tasks h) + period (tasks h) - 1)
-          with (t - deadline (tasks h) + jitter (tasks h) + 1 * period (tasks h)) by lia.
-        now rewrite Nat.div_add by lia.
-    - exists 0. intros l from to. unfold due in to. cbn [fst] in to. lia. }
-  assert (waiting : forall x, w <= x < w + t ->
-            exists j, due tasks r j <= d /\ pending n r j x).
-  { intros x here. destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
-    - exists (i, k). split; [apply le_n|]. repeat split; [assumption..|].
-      intros done. apply missed, (complete_later r (i, k) x); [assumption|lia].
-    - apply sooner. lia. }
-  assert (amount gets w t < dbf n tasks t);
-    [|assert (bound t <= amount gets w t); [|pose proof (test t); lia]].
-  - replace (dbf n tasks t) with (sum n (fun h => number h * cost (tasks h))).
-    + apply (less_than_demand n (due tasks r) gets r legal tasks n first number w t i k jobs);
-        [lia| |assumption|apply all; [assumption|assumption|apply le_n]|now rewrite ends].
-      intros x here got. destruct (waiting x here) as (j & urgent & waits).
-      destruct (proj2 legal x j got waits) as ([h l] & who & no_later).
-      pose proof (proj2 (proj1 legal x (h, l) who)) as (real & released & unfinished).
-      exists h, l. split; [assumption|]. cbn in real. split; [assumption|].
-      apply all; [assumption| |lia].
-      destruct (Nat.le_gt_cases w (release r (h, l))) as [|old]; [assumption|]. exfalso.
-      apply unfinished, (complete_later r (h, l) w); [|lia]. apply nothing; [lia|assumption|lia].
-    + unfold dbf, number. clear. induction n as [|m IH]; cbn [sum]; [reflexivity|]. rewrite IH.
-      now destruct (_ <=? t).
-  - apply supplied. intros x here. destruct (waiting x here) as (j & _ & waits). now exists j.
+  destruct (complete_or_not r (i, k) (due tasks r (i, k))) as [|missed]; [assumption|]. exfalso.
+  apply (late_edf n tasks gets r i k shape jobs legal inside missed).
+  intros (w & _ & _ & _ & working & less).
+  pose proof (test (due tasks r (i, k) - w)). pose proof (supplied w _ working). lia.
 Qed.
 
 (* * On a server *)

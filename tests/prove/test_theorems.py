@@ -37,6 +37,7 @@ FALSEHOODS: dict[str, Change] = {
 }
 LONG_FALSEHOODS: dict[str, Change] = {
     "polling-as-deferrable": ("model.v", "| Polling => late P B", "| Polling => general P B P"),
+    "harmonic-out-of-phase": ("model.v", "= k * period (tasks i).", "= 1 + k * period (tasks i)."),
     "deadline-behind-period": (
         "model.v",
         "+ jitter (tasks i) <= period (tasks i).",
@@ -125,7 +126,7 @@ def test_coq_refuses_another_number(tmp_path: Path) -> None:
 
 def is_refused(folder: Path, change: Change) -> None:
     """Asserts that a proof breaks on the change, and not the definitions."""
-    with pytest.raises(NotProved, match=r"File \"./(supply|tasks|runs).v\", line \d+"):
+    with pytest.raises(NotProved, match=r"File \"./(supply|tasks|harmonic|runs).v\", line \d+"):
         check(falsified(folder, *change))
 
 

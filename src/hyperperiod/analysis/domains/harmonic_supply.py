@@ -14,7 +14,8 @@ not, the releasing task has a period that divides the interface period; up to th
 only such tasks release, and each of their jobs is due by that refill. So either the missed
 deadline lies before the refill, and the window within one server period, where at most period -
 budget is without supply; or nothing is pending at the refill, and the busy window did not begin
-where we said it did.
+where we said it did. Proved by machine: fixed_priority_harmonic and edf_harmonic in
+proofs/harmonic.v.
 
 Inputs: the budget rule, the interface period and the tasks. Result: None, or the reason why the
 bound is refused, as a text. Errors: none.

@@ -5,7 +5,7 @@ Papers: Shin and Lee, "Periodic resource model for compositional real-time guara
 2003; Lee et al., "Realizing compositional scheduling through virtualization", RTAS 2012 (the
 CSA paper), Eq. 1, for the harmonic form. Easwaran, Anand and Lee, "Compositional analysis
 framework using EDP resource models", RTSS 2007, for explicit deadlines. All three shapes are proved
-by machine, in proofs/supply.v.
+by machine, in proofs/supply.v and proofs/harmonic.v.
 
 Assumptions: the server gets its whole budget in each of its periods in which it has work
 throughout (the host-level tests are about that), and the vcpu has work throughout the window.
