@@ -243,7 +243,7 @@ HELD = (
 
 
 LAG = 0.02
-"""Of 2 s: what the kernel's own books (cpu.stat) have may be so much behind, in either look."""
+"""So much of 2 s the kernel's own books (cpu.stat) may be behind, in either look."""
 
 
 @pytest.mark.parametrize(("name", "share"), [*((name, 0.3) for name in HELD), ("quota", 0.2)])
@@ -261,7 +261,7 @@ def test_the_service_has_its_share_of_a_core(printed: str, name: str, share: flo
 
 @pytest.mark.parametrize("pair", [("service", "killed"), ("killed", "reloaded"), ("back", "newer")])
 def test_the_same_system_goes_on(printed: str, pair: tuple[str, str]) -> None:
-    """When the daemon is killed, reloaded or upgraded."""
+    """The daemon is killed, reloaded or upgraded, and what is in force stays."""
     before, after = (looks(printed, name)[-1][1] for name in pair)
     assert after["base_ns"] == before["base_ns"]
 
