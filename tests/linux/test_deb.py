@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from tests.linux.whole import session
+from tests.support.building import said
 from tests.support.on_linux import need_linux
 
 from hyperperiod.version import VERSION
@@ -37,13 +37,6 @@ FILES = {
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_linux()
     return make_deb.build(tmp_path_factory.mktemp("deb"))
-
-
-def said(*words: str | Path) -> str:
-    """Runs a program, which has to end with code 0; returns what it wrote to standard output."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_the_package_has_these_files_and_no_others(package: Path) -> None:
@@ -115,7 +108,10 @@ def test_requests_outlive_an_upgrade_and_a_removal(package: Path, tmp_path: Path
     mine.write_text("policy name=ds pcpus=0\n")
     root.dpkg("--install", package)
     assert mine.read_text() == "policy name=ds pcpus=0\n"
+    pins = tmp_path / "sys/fs/bpf/hyperperiod"
+    pins.mkdir(parents=True)
     root.dpkg("--remove", "hyperperiodd")
+    assert not pins.exists()
     assert mine.read_text() == "policy name=ds pcpus=0\n"
     assert enabled.is_symlink()
     assert not (tmp_path / "usr/sbin/hyperperiodd").exists()

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.building import said
 from tests.support.on_linux import TOP, need_linux
 
-from hyperperiod.hosts.debian import KEYRING, TESTING, mirror
+from hyperperiod.hosts.debian import KEYRING, TESTING, mirror, proxies
 from hyperperiod.hosts.linux.machine import tool
 from hyperperiod.hosts.qemu import quoted
 from hyperperiod.version import VERSION
@@ -118,13 +119,6 @@ systemctl poweroff
 """
 
 
-def said(*words: str | Path) -> str:
-    """Runs a program, which has to end with code 0; returns what it wrote to standard output."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{words}: {done.stderr}"
-    return done.stdout
-
-
 def requests_of_the_page() -> str:
     """The page's file of requests, for this machine's only cpu."""
     page = (TOP / "docs/linux/production.md").read_text()
@@ -151,8 +145,7 @@ def root_of_a_new_machine(folder: Path) -> Path:
         pytest.skip(f"found no {', '.join(lacks)}; sudo apt-get install -y {' '.join(lacks)}")
     if os.geteuid() != 0:
         pytest.skip("a disk with files of root's is made by root")
-    proxies = said("apt-config", "dump", "--no-empty", "Acquire").splitlines()
-    settings = ['Acquire::Check-Valid-Until "false";', *(s for s in proxies if "::Proxy" in s)]
+    settings = ['Acquire::Check-Valid-Until "false";', *proxies()]
     root = folder / "root"
     said(
         "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(INCLUDED)}",
@@ -224,7 +217,8 @@ def looks(printed: str, name: str) -> list[tuple[int, dict[str, Any]]]:
 
 
 def said_of(printed: str, name: str) -> str:
-    """What the script said of it."""
+    """Returns the rest of the only line of the printed text that begins with SAID and this name, as
+    the machine's script wrote it there."""
     (found,) = re.findall(rf"^SAID {name}(.*)$", printed, re.MULTILINE)
     return str(found.strip())
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Building native test programs from tests that may run in several processes at once."""
+"""Building native test programs from tests that may run in several processes at once, and running
+others."""
 
 import fcntl
 import subprocess
@@ -19,3 +20,10 @@ def make(makefile: str) -> None:
         command = ["make", "--silent", "-f", makefile]
         done = subprocess.run(command, cwd=TOP, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def said(*words: str | Path) -> str:
+    """Runs a program, which has to end with code 0; returns what it wrote to standard output."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{words}: {done.stderr}"
+    return done.stdout

@@ -39,6 +39,14 @@ def mirror() -> str:
     return os.environ.get("DEBIAN_MIRROR", MIRROR)
 
 
+def proxies() -> list[str]:
+    """The lines of this machine's configuration of apt that name a proxy."""
+    machine = subprocess.run(
+        ["apt-config", "dump", "--no-empty", "Acquire"], capture_output=True, text=True, check=False
+    ).stdout
+    return [line for line in machine.splitlines() if "::Proxy" in line]
+
+
 def need_apt(purpose: str) -> None:
     """Raises MissingError unless apt and the key of Debian's archive are there."""
     need({"apt-get": "apt"}, purpose)
@@ -91,10 +99,6 @@ def _configuration(folder: Path, kind: str, architecture: str, suite: str) -> Pa
         f"Types: {kind}\nURIs: {mirror()}\nSuites: {suite}\nComponents: main\n"
         f"Signed-By: {KEYRING}\n"
     )
-    machine = subprocess.run(
-        ["apt-config", "dump", "--no-empty", "Acquire"], capture_output=True, text=True, check=False
-    ).stdout
-    proxies = "".join(line + "\n" for line in machine.splitlines() if "::Proxy" in line)
     settings = {
         "Dir::Etc::main": "/dev/null",
         "Dir::Etc::parts": "/dev/null",
@@ -116,7 +120,7 @@ def _configuration(folder: Path, kind: str, architecture: str, suite: str) -> Pa
         settings["Acquire::Check-Valid-Until"] = "false"
     configuration = folder / "apt.conf"
     lines = "".join(f'{key} "{value}";\n' for key, value in settings.items())
-    configuration.write_text(lines + proxies)
+    configuration.write_text(lines + "".join(f"{line}\n" for line in proxies()))
     return configuration
 
 
