@@ -347,7 +347,7 @@ def test_tables_of_any_length_say_what_the_records_say(count: int, tmp_path: Pat
 
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "hyperperiod.trace.convert_parquet")
+    monkeypatch.delitem(sys.modules, "hyperperiod.trace.convert_parquet", raising=False)
     # None says to Python that a module is not to be found.
     for name in ["pyarrow", *(name for name in sys.modules if name.startswith("pyarrow."))]:
         monkeypatch.setitem(sys.modules, name, None)
