@@ -19,9 +19,15 @@
 #define KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
 #define PRIORITY_SHIFT 48
 
-/* Whether the kernel needs this thread on this cpu now: nobody may be in its way. */
+/* Whether the kernel needs this thread on this cpu now: nobody may be in its way. A thread of the
+ * kernel's for all that, and allowed on one cpu because there is no other, is background. */
 static __always_inline bool is_kernels_own(const struct task_struct *p) {
-    return p->flags & KERNEL_THREAD && p->nr_cpus_allowed == 1;
+    const struct kthread *own;
+
+    if (!(p->flags & KERNEL_THREAD) || p->nr_cpus_allowed != 1)
+        return false;
+    own = bpf_core_cast(p->worker_private, struct kthread);
+    return own->flags >> KTHREAD_IS_PER_CPU & 1;
 }
 
 /* Whether a thread was put off its cpu within a section of the kernel's in which it may be on no

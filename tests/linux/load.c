@@ -15,11 +15,14 @@
  *   load headless             never sleeps; its first thread ends soon, another goes on
  *   load rooted               never sleeps, in the kernel, where it runs a program from which no
  *                             thread may be moved to another cpu
+ *   load spaces COUNT         makes so many network namespaces, which a thread of the kernel that
+ *                             is bound to no cpu removes
  *   load queues COUNT         fills so many message queues, which a thread of the kernel, bound to
  *                             this cpu, removes when it has ended
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/sched.h>
 #include <pthread.h>
@@ -222,6 +225,14 @@ static int queues(int count) {
     return 0;
 }
 
+/* They are all there until the process ends. */
+static int spaces(int count) {
+    while (count-- > 0)
+        if (unshare(CLONE_NEWNET) != 0 || open("/proc/self/ns/net", O_RDONLY) < 0)
+            return fail("unshare");
+    return 0;
+}
+
 int main(int count, char **words) {
     if (count == 2 && strcmp(words[1], "hog") == 0)
         never_sleeps(NULL);
@@ -243,11 +254,13 @@ int main(int count, char **words) {
         return pin(atoi(words[2]), atoi(words[3]));
     if (count == 2 && strcmp(words[1], "rooted") == 0)
         return rooted();
+    if (count == 3 && strcmp(words[1], "spaces") == 0)
+        return spaces(atoi(words[2]));
     if (count == 3 && strcmp(words[1], "queues") == 0)
         return queues(atoi(words[2]));
     fprintf(stderr,
             "load: found %d words, allowed: hog | crowd | headless | fifo | storm | pin | heir | "
-            "bound | rooted | queues\n",
+            "bound | rooted | spaces | queues\n",
             count - 1);
     return 2;
 }
