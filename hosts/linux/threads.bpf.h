@@ -19,15 +19,21 @@
 #define KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
 #define PRIORITY_SHIFT 48
 
-/* Whether the kernel needs this thread on this cpu now: nobody may be in its way. A thread of the
- * kernel's for all that, and allowed on one cpu because there is no other, is background. */
+/* Whether this thread of the kernel's sees to it that what was freed comes free. If it waits, more
+ * comes free at a time, within interrupts. */
+static __always_inline bool is_rcus(const struct task_struct *p) {
+    return p->comm[0] == 'r' && p->comm[1] == 'c' && p->comm[2] == 'u' && p->comm[3] == '_';
+}
+
+/* Whether the kernel needs this thread on this cpu now: nobody may be in its way. Another one of the
+ * kernel's that is allowed on one cpu because there is no other is background. */
 static __always_inline bool is_kernels_own(const struct task_struct *p) {
     const struct kthread *own;
 
     if (!(p->flags & KERNEL_THREAD) || p->nr_cpus_allowed != 1)
         return false;
     own = bpf_core_cast(p->worker_private, struct kthread);
-    return own->flags >> KTHREAD_IS_PER_CPU & 1;
+    return own->flags >> KTHREAD_IS_PER_CPU & 1 || is_rcus(p);
 }
 
 /* Whether a thread was put off its cpu within a section of the kernel's in which it may be on no
