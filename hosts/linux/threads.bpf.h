@@ -25,8 +25,8 @@ static __always_inline bool is_rcus(const struct task_struct *p) {
     return p->comm[0] == 'r' && p->comm[1] == 'c' && p->comm[2] == 'u' && p->comm[3] == '_';
 }
 
-/* Whether the kernel needs this thread on this cpu now: nobody may be in its way. Another one of the
- * kernel's that is allowed on one cpu because there is no other is background. */
+/* Whether the kernel needs this thread on this cpu now: nobody may be in its way. Another one of
+ * the kernel's that is allowed on one cpu because there is no other is background. */
 static __always_inline bool is_kernels_own(const struct task_struct *p) {
     const struct kthread *own;
 
