@@ -65,26 +65,27 @@ Qed.
 
 End Harmonic.
 
-Theorem fixed_priority_harmonic P B n tasks gets r :
+Theorem fixed_priority_harmonic P B n tasks rank gets r :
   0 < B <= P -> deferrable P B (busy n r) gets ->
   constrained n tasks -> in_phase n tasks r -> divides n tasks P ->
-  jobs_of n tasks r -> fixed_priority n gets r ->
+  jobs_of n tasks r -> fixed_priority n rank gets r ->
   (forall i, i < n -> exists t, 0 < t <= deadline (tasks i) /\
-     rbf tasks i t <= sbf P B (harmonic P B) t) ->
+     rbf n tasks rank i t <= sbf P B (harmonic P B) t) ->
   in_time n tasks r.
 Proof.
-  intros budget law shape phase dividing jobs legal test [i k] inside. cbn in inside. revert k.
-  induction i as [i above] using lt_wf_ind. intros k.
-  induction k as [k before] using lt_wf_ind.
+  intros budget law shape phase dividing jobs legal test j inside.
+  remember (due tasks r j) as d eqn:at_d. revert j inside at_d.
+  induction d as [d sooner] using lt_wf_ind. intros [i k] inside ->. cbn in inside.
   destruct (complete_or_not r (i, k) (due tasks r (i, k))) as [|missed]; [assumption|]. exfalso.
-  apply (late_fixed_priority n tasks gets r i k shape jobs legal inside before missed).
+  apply (late_fixed_priority n tasks rank gets r i k (fun h low => proj1 (shape h low)) jobs legal
+    inside missed).
   intros (w & early & latest & nothing & working & less).
   destruct (test i inside) as (t & window & enough). specialize (less t window).
   assert (sbf P B (harmonic P B) t <= amount gets w t); [|lia].
   apply (window_supplied P B n tasks gets r budget law shape phase dividing
-    (fun j => fst j < i) i k); try assumption.
+    (fun j => rank (fst j) <= rank i) i k); try assumption.
   - unfold due. cbn [fst]. lia.
-  - intros [h l] higher real _. cbn in higher, real. now apply above.
+  - intros j _ real first. now apply (sooner (due tasks r j)).
   - apply (throughout_part _ _ _ _ _ working); unfold due; cbn [fst]; lia.
 Qed.
 

@@ -146,13 +146,12 @@ Definition scheduled (n : nat) (key : job -> nat) (gets : supply) (r : run) : Pr
 Definition due (tasks : nat -> task) (r : run) (j : job) : nat :=
   release r j + deadline (tasks (fst j)).
 
-(* What the test of fixed priority needs of tasks: deadlines no later than the next release. *)
+(* What the harmonic form needs of tasks: deadlines no later than the next release. *)
 Definition constrained (n : nat) (tasks : nat -> task) : Prop :=
   forall i, i < n -> 0 < period (tasks i) /\
     deadline (tasks i) + jitter (tasks i) <= period (tasks i).
 
-(* What the harmonic form needs. Jobs are released at multiples of their task's period: no offset,
-   no jitter. *)
+(* And of jobs: all are released at multiples of their task's period, no offset, no jitter. *)
 Definition in_phase (n : nat) (tasks : nat -> task) (r : run) : Prop :=
   forall i k, i < n -> release r (i, k) = k * period (tasks i).
 
@@ -160,8 +159,10 @@ Definition in_phase (n : nat) (tasks : nat -> task) (r : run) : Prop :=
 Definition divides (n : nat) (tasks : nat -> task) (P : nat) : Prop :=
   forall i, i < n -> (exists m, P = m * period (tasks i)) \/ (exists m, period (tasks i) = m * P).
 
-(* Preemptive fixed priority, task 0 first, and EDF. Nothing is said of jobs with equal keys. *)
-Definition fixed_priority (n : nat) (gets : supply) (r : run) : Prop := scheduled n fst gets r.
+(* Preemptive fixed priority, the lowest rank first, and EDF. Nothing is said of jobs with equal
+   keys: of tasks of one rank either may go first, at every instant anew. *)
+Definition fixed_priority (n : nat) (rank : nat -> nat) (gets : supply) (r : run) : Prop :=
+  scheduled n (fun j => rank (fst j)) gets r.
 Definition edf (n : nat) (tasks : nat -> task) (gets : supply) (r : run) : Prop :=
   scheduled n (due tasks r) gets r.
 
@@ -169,10 +170,13 @@ Definition edf (n : nat) (tasks : nat -> task) (gets : supply) (r : run) : Prop 
 Definition in_time (n : nat) (tasks : nat -> task) (r : run) : Prop :=
   forall j, fst j < n -> complete r j (due tasks r j).
 
-(* The most work of tasks 0 to i that is released in a window of length t, as the analysis computes
-   it (tasks/request_bound.py). *)
-Definition rbf (tasks : nat -> task) (i t : nat) : nat :=
-  sum (S i) (fun h => ceiling (t + jitter (tasks h)) (period (tasks h)) * cost (tasks h)).
+(* The most work of all of the n tasks that are not lower than task i, itself among them, that is
+   released in a window of length t, as the analysis computes it (tasks/request_bound.py). *)
+Definition rbf (n : nat) (tasks : nat -> task) (rank : nat -> nat) (i t : nat) : nat :=
+  sum n (fun h =>
+    if rank h <=? rank i
+    then ceiling (t + jitter (tasks h)) (period (tasks h)) * cost (tasks h)
+    else 0).
 
 (* The most work of n tasks that is released and due in a window of length t
    (tasks/demand_bound.py). *)

@@ -140,7 +140,7 @@ Proof. intros short [|[|i]] inside; cbn; lia. Qed.
 Lemma late_run_jobs : jobs_of 2 (two 5) late_run.
 Proof. intros [|[|i]] k inside; cbn; lia. Qed.
 
-Lemma late_run_scheduled : fixed_priority 2 (worst 4 3 4) late_run.
+Lemma late_run_scheduled : fixed_priority 2 (fun i => i) (worst 4 3 4) late_run.
 Proof.
   apply (scheduler_schedules 2 (two 5)); [|exact late_run_jobs|reflexivity].
   intros [|[|i]] inside; cbn; lia.
@@ -149,7 +149,7 @@ Qed.
 (* The test with the floor accepts the system with a deadline of 5, and the run above is late. *)
 Theorem floor_refuted : exists P B tasks gets r,
   0 < B <= P /\ periodic P B P gets /\
-  constrained 2 tasks /\ jobs_of 2 tasks r /\ fixed_priority 2 gets r /\
+  constrained 2 tasks /\ jobs_of 2 tasks r /\ fixed_priority 2 (fun i => i) gets r /\
   (forall i, i < 2 -> exists t, 0 < t <= deadline (tasks i) /\
      rbf_floor tasks i t <= sbf P B (general P B P) t /\
      rbf_floor_above tasks i t <= sbf P B (general P B P) t) /\
@@ -167,9 +167,9 @@ Qed.
 
 (* With a deadline of 7 the test with the ceiling accepts it, so that no run of it is late. *)
 Theorem ceiling_accepts gets r : periodic 4 3 4 gets -> jobs_of 2 (two 7) r ->
-  fixed_priority 2 gets r -> in_time 2 (two 7) r.
+  fixed_priority 2 (fun i => i) gets r -> in_time 2 (two 7) r.
 Proof.
-  intros law jobs legal. apply (fixed_priority_on_server 4 3 (Periodic 4)) with (gets := gets);
-    [repeat split; lia|exact law|apply two_constrained; lia|exact jobs|exact legal|].
+  intros law jobs legal. apply (fixed_priority_on_server 4 3 (Periodic 4)) with (rank := fun i => i) (gets := gets);
+    [repeat split; lia|exact law|apply (two_constrained 7); lia|exact jobs|exact legal|].
   intros [|[|i]] inside; [exists 3|exists 7|lia]; vm_compute; lia.
 Qed.

@@ -6,7 +6,7 @@
    time. And for EDF: if dbf(t) <= sbf(t) for all t.
 
    Both are shown for a job that is late. Go back from its release to the last instant w at which
-   no job that goes before it (for EDF: that is due no later) is left over. From w on there is
+   no job of a task that is not lower (for EDF: that is due no later) is left over. From w on there is
    such work throughout, so the supply of a window that begins at w serves nothing else; all of it
    was released in the window, and the late job has not had all of its own. So the supply of the
    window is below the bound on what is released there.
@@ -41,6 +41,12 @@ Qed.
 
 Lemma sum_constant n c : sum n (fun _ => c) = n * c.
 Proof. induction n as [|n IH]; cbn [sum]; lia. Qed.
+
+Lemma sum_same n f g : (forall h, h < n -> f h = g h) -> sum n f = sum n g.
+Proof.
+  induction n as [|n IH]; intros each; cbn [sum]; [reflexivity|].
+  rewrite (each n), IH; [reflexivity| |lia]. intros. apply each. lia.
+Qed.
 
 Lemma sum_has n f i : i < n -> f i <= sum n f.
 Proof.
@@ -254,88 +260,78 @@ Qed.
 
 (* * Fixed priority *)
 
-(* Of a late job, all earlier ones of its task being in time: there is an instant w, the last one
-   before its release at which nothing of higher priority is left over, from which windows hold
-   less than is asked for in them. *)
-Lemma late_fixed_priority n tasks gets r i k :
-  constrained n tasks -> jobs_of n tasks r -> fixed_priority n gets r -> i < n ->
-  (forall l, l < k -> complete r (i, l) (due tasks r (i, l))) ->
+(* Of a late job: there is an instant w, the last one before its release at which nothing is left
+   over that is not lower, from which windows hold less than is asked for in them. For if one held
+   as much, all that is released in it would be complete at its end. That end would be an instant
+   like w if it came by the job's release, and else the job would be in time. *)
+Lemma late_fixed_priority n tasks rank gets r i k :
+  (forall h, h < n -> 0 < period (tasks h)) -> jobs_of n tasks r ->
+  fixed_priority n rank gets r -> i < n ->
+  let these (j : job) := rank (fst j) <= rank i in
   ~ complete r (i, k) (due tasks r (i, k)) ->
   ~ ~ exists w, w <= release r (i, k) /\
-    (forall y, w < y <= release r (i, k) -> ~ quiet n r (fun j => fst j < i) y) /\
-    quiet n r (fun j => fst j < i) w /\
+    (forall y, w < y <= release r (i, k) -> ~ quiet n r these y) /\
+    quiet n r these w /\
     throughout (busy n r) w (due tasks r (i, k) - w) /\
-    forall t, 0 < t <= deadline (tasks i) -> amount gets w t < rbf tasks i t.
+    forall t, 0 < t <= deadline (tasks i) -> amount gets w t < rbf n tasks rank i t.
 Proof.
-  intros shape jobs legal inside before missed none. unfold due in missed |- *. cbn [fst] in *.
-  apply (last_quiet n r (fun j => fst j < i) (release r (i, k))).
+  intros shape jobs legal inside these missed none. unfold due in missed |- *. cbn [fst] in *.
+  apply (last_quiet n r these (release r (i, k))).
   intros (w & early & nothing & latest & higher). apply none. clear none.
-  assert (left_over : forall x, x <= release r (i, k) + deadline (tasks i) ->
-            ~ complete r (i, k) x).
-  { intros x here done. apply missed, (complete_later r (i, k) x); assumption. }
+  assert (waiting : forall x, w <= x < release r (i, k) + deadline (tasks i) ->
+            exists j, these j /\ pending n r j x).
+  { intros x here. destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
+    - exists (i, k). split; [apply le_n|]. repeat split; [assumption..|].
+      intros done. apply missed, (complete_later r (i, k) x); [assumption|lia].
+    - apply higher. lia. }
   exists w. split; [exact early|]. split; [exact latest|]. split; [exact nothing|]. split.
   - intros x here. unfold due in here. cbn [fst] in here.
-    destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
-    + exists (i, k). repeat split; [assumption..|apply left_over; lia].
-    + destruct (higher x) as (j & _ & waits); [lia|]. now exists j.
-  - intros t window.
-    destruct (shape i inside) as [some tight].
-    (* Nobody else of task i is pending beside the late job. *)
-    assert (alone : forall l x, release r (i, k) <= x < w + t -> pending n r (i, l) x -> l = k).
-    { intros l x here (_ & released & open). destruct (lt_eq_lt_dec l k) as [[older|]|newer].
-      - exfalso. apply open, (complete_later r (i, l) (due tasks r (i, l))); [now apply before|].
-        pose proof (next_arrival n tasks r i l k jobs inside older).
-        destruct (jobs i l) as (_ & delayed & _); [assumption|].
-        destruct (jobs i k) as (_ & delayed_k & _); [assumption|].
-        unfold due. cbn [fst]. lia.
-      - assumption.
-      - exfalso. pose proof (next_arrival n tasks r i k l jobs inside newer).
-        destruct (jobs i l) as (_ & delayed & _); [assumption|].
-        destruct (jobs i k) as (_ & delayed_k & _); [assumption|]. lia. }
-    (* The jobs of each task that the window may serve. *)
-    destruct (all_first (S i) (fun h f => forall l,
-        (h = i /\ l = k) \/ (h < i /\ w <= release r (h, l) < w + t) ->
-        f <= l < f + ceiling (t + jitter (tasks h)) (period (tasks h)))) as (first & all).
-    { intros h low. destruct (Nat.eq_dec h i) as [->|].
-      - exists k. intros l [[_ ->]|]; [|lia]. split; [lia|].
-        assert (0 < ceiling (t + jitter (tasks i)) (period (tasks i))); [|lia].
-        apply ceiling_above; lia.
-      - destruct (released_in n tasks r h w t jobs) as (f & within); [lia|apply shape; lia|].
-        exists f. intros l [[]|[_ here]]; [lia|]. now apply within. }
-    apply (less_than_demand n fst gets r legal tasks (S i) first
-      (fun h => ceiling (t + jitter (tasks h)) (period (tasks h))) w t i k jobs);
-      [lia| |lia|apply all; auto|apply left_over; lia].
-    intros x here got.
-    assert (ahead : exists h l, runs r x = Some (h, l) /\
-              (h < i \/ h = i /\ release r (i, k) <= x)).
-    { destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
-      - destruct (proj2 legal x (i, k) got) as ([h l] & who & first_of_all).
-        { repeat split; [assumption..|apply left_over; lia]. }
-        exists h, l. cbn in first_of_all. split; [assumption|lia].
-      - destruct (higher x) as (j & one & waits); [lia|].
-        destruct (proj2 legal x j got waits) as ([h l] & who & first_of_all).
-        exists h, l. cbn in first_of_all. split; [assumption|lia]. }
-    destruct ahead as (h & l & who & rank).
-    pose proof (proj2 (proj1 legal x (h, l) who)) as open.
-    exists h, l. split; [assumption|]. split; [lia|]. apply all; [lia|].
-    destruct rank as [above|[-> late_part]].
-    + right. split; [assumption|]. destruct open as (real & released & unfinished). split; [|lia].
-      destruct (Nat.le_gt_cases w (release r (h, l))) as [|old]; [assumption|]. exfalso.
-      apply unfinished, (complete_later r (h, l) w); [|lia]. now apply nothing.
-    + left. split; [reflexivity|]. apply (alone l x); [lia|assumption].
+    destruct (waiting x) as (j & _ & waits); [lia|]. now exists j.
+  - intros t window. apply Nat.lt_nge. intros enough.
+    pose (number h := if rank h <=? rank i
+      then ceiling (t + jitter (tasks h)) (period (tasks h)) else 0).
+    destruct (all_first n (fun h f => forall l,
+        these (h, l) -> w <= release r (h, l) < w + t -> f <= l < f + number h)) as (first & all).
+    { intros h low. unfold number, these. cbn [fst].
+      destruct (Nat.leb_spec (rank h) (rank i)); [|exists 0; lia].
+      destruct (released_in n tasks r h w t jobs) as (f & within); [assumption|now apply shape|].
+      exists f. intros l _. apply within. }
+    assert (served : forall h l, h < n -> these (h, l) -> w <= release r (h, l) < w + t ->
+              complete r (h, l) (w + t)).
+    { intros h l low one released_there.
+      destruct (complete_or_not r (h, l) (w + t)) as [|left_over]; [assumption|]. exfalso.
+      apply (Nat.lt_nge (amount gets w t) (rbf n tasks rank i t)); [|assumption].
+      replace (rbf n tasks rank i t) with (sum n (fun h => number h * cost (tasks h)))
+        by (apply sum_same; intros; unfold number; now destruct (_ <=? _)).
+      apply (less_than_demand n _ gets r legal tasks n first number w t h l jobs);
+        [lia| |assumption|now apply all|assumption].
+      intros x here got. destruct (waiting x) as (j & urgent & waits); [lia|].
+      destruct (proj2 legal x j got waits) as ([h' l'] & who & no_later).
+      pose proof (proj2 (proj1 legal x (h', l') who)) as (real & released & unfinished).
+      exists h', l'. split; [assumption|]. cbn in real, no_later. unfold these in urgent.
+      split; [assumption|]. apply all; [assumption|unfold these; cbn; lia|split; [|lia]].
+      destruct (Nat.le_gt_cases w (release r (h', l'))) as [|old]; [assumption|]. exfalso.
+      apply unfinished, (complete_later r (h', l') w); [|lia].
+      apply nothing; [unfold these; cbn; lia|assumption|assumption]. }
+    destruct (Nat.le_gt_cases (w + t) (release r (i, k))) as [sooner|later].
+    + apply (latest (w + t)); [lia|]. intros [h l] one real before. cbn in real.
+      destruct (Nat.le_gt_cases w (release r (h, l))) as [new|old]; [now apply served|].
+      apply (complete_later r (h, l) w); [now apply nothing|lia].
+    + apply missed, (complete_later r (i, k) (w + t)); [|lia].
+      apply served; [assumption|apply le_n|lia].
 Qed.
 
-(* Lemma 1, for every run of every such task set on every such supply. *)
-Theorem fixed_priority_in_time n tasks bound gets r :
-  constrained n tasks -> jobs_of n tasks r -> fixed_priority n gets r ->
-  supplies (busy n r) gets bound ->
-  (forall i, i < n -> exists t, 0 < t <= deadline (tasks i) /\ rbf tasks i t <= bound t) ->
+(* Lemma 1, for every run of every such task set on every such supply. Deadlines may be longer than
+   periods; then a task's own jobs in the window all count. *)
+Theorem fixed_priority_in_time n tasks rank bound gets r :
+  (forall i, i < n -> 0 < period (tasks i)) -> jobs_of n tasks r ->
+  fixed_priority n rank gets r -> supplies (busy n r) gets bound ->
+  (forall i, i < n -> exists t, 0 < t <= deadline (tasks i) /\ rbf n tasks rank i t <= bound t) ->
   in_time n tasks r.
 Proof.
   intros shape jobs legal supplied test [i k] inside. cbn in inside.
-  induction k as [k before] using lt_wf_ind.
   destruct (complete_or_not r (i, k) (due tasks r (i, k))) as [|missed]; [assumption|]. exfalso.
-  apply (late_fixed_priority n tasks gets r i k shape jobs legal inside before missed).
+  apply (late_fixed_priority n tasks rank gets r i k shape jobs legal inside missed).
   intros (w & early & _ & _ & working & less).
   destruct (test i inside) as (t & window & enough). specialize (less t window).
   assert (bound t <= amount gets w t); [|lia]. apply supplied.
@@ -399,8 +395,7 @@ Proof.
       destruct (Nat.le_gt_cases w (release r (h, l))) as [|old]; [assumption|]. exfalso.
       apply unfinished, (complete_later r (h, l) w); [|lia].
       apply nothing; [unfold these; lia|assumption|lia].
-    + unfold dbf, number. clear. induction n as [|m IH]; cbn [sum]; [reflexivity|]. rewrite IH.
-      now destruct (_ <=? t).
+    + apply sum_same. intros. unfold number. now destruct (_ <=? t).
 Qed.
 
 (* Deadlines may be longer than periods. *)
@@ -418,15 +413,17 @@ Qed.
 
 (* * On a server *)
 
-Theorem fixed_priority_on_server P B by_rule n tasks gets r :
+Theorem fixed_priority_on_server P B by_rule n tasks rank gets r :
   allowed P B by_rule -> keeps P B by_rule (busy n r) gets ->
-  constrained n tasks -> jobs_of n tasks r -> fixed_priority n gets r ->
+  (forall i, i < n -> 0 < period (tasks i)) -> jobs_of n tasks r ->
+  fixed_priority n rank gets r ->
   (forall i, i < n -> exists t, 0 < t <= deadline (tasks i) /\
-     rbf tasks i t <= sbf P B (blackout P B by_rule) t) ->
+     rbf n tasks rank i t <= sbf P B (blackout P B by_rule) t) ->
   in_time n tasks r.
 Proof.
   intros numbers law shape jobs legal test.
-  apply fixed_priority_in_time with (bound := sbf P B (blackout P B by_rule)) (gets := gets);
+  apply fixed_priority_in_time
+    with (rank := rank) (bound := sbf P B (blackout P B by_rule)) (gets := gets);
     try assumption. now apply server_supply.
 Qed.
 
