@@ -185,3 +185,88 @@ Definition dbf (n : nat) (tasks : nat -> task) (t : nat) : nat :=
     if deadline (tasks h) <=? t
     then ((t - deadline (tasks h) + jitter (tasks h)) / period (tasks h) + 1) * cost (tasks h)
     else 0).
+
+(* * Servers on a pcpu *)
+
+(* A server has a budget in every period; periods begin at multiples of their length, what is not
+   used of a budget by the end is lost. It is to have all of it in the first `within` of a period. *)
+Record server := { every : nat; budget : nat; within : nat; rank : nat }.
+
+(* Who comes first: a lower rank, or an earlier end of the period. Of equals either may, at every
+   instant anew. *)
+Inductive order := ByRank | ByDeadline.
+
+Definition place (by_order : order) (servers : nat -> server) (s x : nat) : nat :=
+  match by_order with
+  | ByRank => rank (servers s)
+  | ByDeadline => (x / every (servers s) + 1) * every (servers s)
+  end.
+
+(* At each instant: whose time it is, who pays beside that one, whose domain has the processor, and
+   whether the domain of a server has work. *)
+Record host := {
+  pays : nat -> option nat;
+  also : nat -> option nat;
+  has : nat -> option nat;
+  wants : nat -> nat -> Prop
+}.
+
+Definition here (s : nat) (who : option nat) : bool :=
+  match who with
+  | Some other => other =? s
+  | None => false
+  end.
+
+Definition charged (h : host) (s x : nat) : bool := here s (pays h x) || here s (also h x).
+
+(* Less than the budget was charged since the period began. *)
+Definition unspent (servers : nat -> server) (h : host) (s x : nat) : Prop :=
+  let P := every (servers s) in
+  amount (charged h s) (x / P * P) (x mod P) < budget (servers s).
+
+(* The first of those with budget pays, whether there is work for it or not. *)
+Definition paying (m : nat) (servers : nat -> server) (by_order : order) (h : host) : Prop :=
+  (forall x s, pays h x = Some s -> s < m /\ unspent servers h s x) /\
+  (forall x s, s < m -> unspent servers h s x -> exists other, pays h x = Some other /\
+     place by_order servers other x <= place by_order servers s x).
+
+(* The slack rules, for time whose payer has no work. None: it is idle. Lend: another one with work
+   and budget of its own may have it, and pays as well. Reclaim: anybody with work may have it, and
+   does not pay. Which one that is, and that time is not left idle while somebody may have it, is
+   not said: no theorem needs it. *)
+Inductive slack := Idle | Lend | Reclaim.
+
+Definition sharing (by_slack : slack) (servers : nat -> server) (h : host) : Prop :=
+  (forall x s, has h x = Some s -> wants h s x) /\
+  (forall x s, pays h x = Some s -> wants h s x -> has h x = Some s) /\
+  (forall x s, has h x = Some s -> pays h x <> Some s ->
+     match by_slack with
+     | Idle => False
+     | Lend => pays h x <> None /\ also h x = Some s
+     | Reclaim => pays h x <> None
+     end) /\
+  (forall x s, also h x = Some s ->
+     by_slack = Lend /\ has h x = Some s /\ pays h x <> Some s /\ unspent servers h s x).
+
+(* * Domains on the servers *)
+
+Inductive local := FixedPriority (ranks : nat -> nat) | EarliestDeadline.
+
+Record domain := { size : nat; members : nat -> task; scheduler : local }.
+
+Definition local_key (d : domain) (r : run) (j : job) : nat :=
+  match scheduler d with
+  | FixedPriority ranks => ranks (fst j)
+  | EarliestDeadline => due (members d) r j
+  end.
+
+(* The domain of server s has work when one of its jobs is pending, and when it has the processor,
+   its own scheduler says which one runs. *)
+Definition inside (h : host) (s : nat) (d : domain) (r : run) : Prop :=
+  jobs_of (size d) (members d) r /\
+  (forall x, wants h s x <-> busy (size d) r x) /\
+  scheduled (size d) (local_key d r) (fun x => here s (has h x)) r.
+
+(* A server as a task of the pcpu, as the tests of the host level see it (servers/host_level.py). *)
+Definition as_task (one : server) : task :=
+  {| cost := budget one; period := every one; deadline := within one; jitter := 0 |}.

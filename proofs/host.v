@@ -1,0 +1,346 @@
+(* SPDX-License-Identifier: BSD-2-Clause *)
+(* Periodic servers on one pcpu get their budgets, and so the tasks of their domains are in time.
+
+   To the pcpu a server is a task with a job in every period. What is charged to it as the payer is
+   the job's service; so the tests of tasks.v hold for servers, on a processor that is always there.
+   Two things differ from tasks. A budget that is not used by the end of its period is lost, where a
+   job would be late and go on: so the job of every other server works for just what that one pays
+   in this period. And under lend a server pays on the time of others as well, which only makes it
+   done sooner. Nothing is asked of servers that are not judged: they may lose budgets, and their
+   domains may have work whenever they like. *)
+
+From Coq Require Import Arith Bool Lia.
+From Hyperperiod Require Import model supply tasks harmonic.
+
+(* * Counting *)
+
+Lemma amount_grows f a t u : t <= u -> amount f a t <= amount f a u.
+Proof. intros more. replace u with (t + (u - t)) by lia. rewrite amount_split. lia. Qed.
+
+Lemma amount_has f a x : a <= x -> f x = true -> amount f a (S (x - a)) = S (amount f a (x - a)).
+Proof. intros later yes. cbn [amount]. replace (a + (x - a)) with x by lia. rewrite yes. lia. Qed.
+
+(* What holds only in [a, a + t), and where g does, holds there no more often than g. *)
+Lemma amount_in_part f g a t x :
+  (forall y, y < x -> f y = true -> a <= y < a + t /\ g y = true) ->
+  amount f 0 x <= amount g a t.
+Proof.
+  intros only. apply Nat.le_trans with (amount g a (min t (x - a))); [|apply amount_grows; lia].
+  induction x as [|x IH]; [cbn; lia|]. cbn [amount plus].
+  assert (amount f 0 x <= amount g a (min t (x - a))) by (apply IH; intros; apply only; auto).
+  destruct (f x) eqn:yes.
+  - destruct (only x (Nat.lt_succ_diag_r x) yes) as [there too].
+    replace (min t (S x - a)) with (S (x - a)) by lia.
+    replace (min t (x - a)) with (x - a) in * by lia.
+    rewrite (amount_has g a x) by (lia || assumption). lia.
+  - pose proof (amount_grows g a (min t (x - a)) (min t (S x - a))). lia.
+Qed.
+
+Lemma amount_more f t u : amount f 0 t < amount f 0 u -> exists x, t <= x < u /\ f x = true.
+Proof.
+  induction u as [|u IH]; cbn [amount plus]; [lia|]. intros more.
+  destruct (f u) eqn:yes.
+  - destruct (Nat.le_gt_cases t u) as [|beyond]; [exists u; split; [lia|assumption]|].
+    pose proof (amount_grows f 0 (S u) t) as grows. cbn [amount plus] in grows.
+    rewrite yes in grows. lia.
+  - destruct IH as (x & between & found); [lia|]. exists x. split; [lia|assumption].
+Qed.
+
+(* * One pcpu *)
+
+Section Pcpu.
+Context (m : nat) (servers : nat -> server) (by_order : order) (h : host).
+Context (periods : forall s, s < m -> 0 < every (servers s)).
+Context (legal : paying m servers by_order h).
+Context (lent : forall x s, also h x = Some s -> unspent servers h s x).
+
+Lemma here_only s who : here s who = true -> who = Some s.
+Proof. destruct who as [other|]; cbn; [|discriminate]. now intros ->%Nat.eqb_eq. Qed.
+
+Lemma here_itself s : here s (Some s) = true.
+Proof. cbn. apply Nat.eqb_refl. Qed.
+
+Lemma charged_unspent s x : charged h s x = true -> unspent servers h s x.
+Proof.
+  intros [payer|second]%orb_prop; apply here_only in payer || apply here_only in second.
+  - now apply (proj1 legal).
+  - now apply lent.
+Qed.
+
+Lemma same_period P k x : 0 < P -> k * P <= x < k * P + P -> x / P = k /\ x mod P = x - k * P.
+Proof.
+  intros some there. replace x with (k * P + (x - k * P)) at 1 2 by lia.
+  rewrite quotient, remainder by lia. lia.
+Qed.
+
+Lemma in_period P x : 0 < P -> x / P * P <= x < x / P * P + P.
+Proof.
+  intros some. pose proof (Nat.div_mod x P). pose proof (Nat.mod_upper_bound x P). nia.
+Qed.
+
+Lemma unspent_in s k x : 0 < every (servers s) ->
+  k * every (servers s) <= x < k * every (servers s) + every (servers s) ->
+  unspent servers h s x <->
+  amount (charged h s) (k * every (servers s)) (x - k * every (servers s)) < budget (servers s).
+Proof.
+  intros some there. unfold unspent. destruct (same_period _ k x some there) as [-> ->]. reflexivity.
+Qed.
+
+(* No server is charged more than its budget in a period. *)
+Lemma charged_at_most s k u : 0 < every (servers s) -> u <= every (servers s) ->
+  amount (charged h s) (k * every (servers s)) u <= budget (servers s).
+Proof.
+  intros some. induction u as [|u IH]; intros short; cbn [amount]; [lia|].
+  destruct (charged h s (k * every (servers s) + u)) eqn:yes; [|lia].
+  apply charged_unspent, (unspent_in s k) in yes; [|lia|lia].
+  replace (k * every (servers s) + u - k * every (servers s)) with u in yes by lia. lia.
+Qed.
+
+(* Server s has less than its budget in the first `within` of its period k. *)
+Context (s k : nat) (inside : s < m) (explicit : within (servers s) <= every (servers s)).
+Let start := k * every (servers s).
+Let ends := start + within (servers s).
+Context (short : amount (charged h s) start (within (servers s)) < budget (servers s)).
+
+(* Payments as runs of jobs, until `ends`. *)
+Let payer (x : nat) : option job :=
+  if x <? ends
+  then match pays h x with Some o => Some (o, x / every (servers o)) | None => None end
+  else None.
+
+Let this (j : job) : bool := is (s, k) (Some j).
+
+Let late : run :=
+  {| arrival := fun j => snd j * every (servers (fst j));
+     release := fun j => snd j * every (servers (fst j));
+     work := fun j => amount (fun y => is j (payer y)) 0 ends + if this j then 1 else 0;
+     runs := payer |}.
+
+Lemma payer_is o l x : is (o, l) (payer x) = true ->
+  x < ends /\ pays h x = Some o /\ o < m /\
+  l * every (servers o) <= x < l * every (servers o) + every (servers o) /\
+  charged h o x = true.
+Proof.
+  intros one. apply is_only in one. unfold payer in one.
+  destruct (Nat.ltb_spec x ends) as [before|]; [|discriminate].
+  destruct (pays h x) as [other|] eqn:who; [|discriminate]. injection one as -> <-.
+  pose proof (proj1 (proj1 legal x o who)) as real.
+  split; [assumption|]. split; [reflexivity|]. split; [assumption|]. split.
+  - apply in_period. now apply periods.
+  - unfold charged. now rewrite who, here_itself.
+Qed.
+
+Lemma late_jobs : jobs_of m (fun i => as_task (servers i)) late.
+Proof.
+  intros o l real. cbn [arrival release work late fst snd as_task period jitter cost].
+  split; [lia|]. split; [lia|].
+  destruct (this (o, l)) eqn:same.
+  - apply is_only in same. injection same as -> ->.
+    assert (amount (fun y => is (s, k) (payer y)) 0 ends
+            <= amount (charged h s) start (within (servers s))); [|lia].
+    apply amount_in_part. intros y before one. apply payer_is in one.
+    fold start in one. split; [|tauto]. unfold ends in before. lia.
+  - assert (amount (fun y => is (o, l) (payer y)) 0 ends
+            <= amount (charged h o) (l * every (servers o)) (every (servers o))).
+    { apply amount_in_part. intros y before one. now apply payer_is in one. }
+    pose proof (charged_at_most o l (every (servers o)) (periods o real) (le_n _)). lia.
+Qed.
+
+(* A job that is pending before the end has budget left. *)
+Lemma pending_unspent o l x : x < ends -> pending m late (o, l) x ->
+  l * every (servers o) <= x < l * every (servers o) + every (servers o) /\
+  unspent servers h o x.
+Proof.
+  intros before (real & released & open). cbn [fst] in real. cbn [release late fst snd] in released.
+  unfold complete, service in open. cbn [work runs late] in open.
+  destruct (this (o, l)) eqn:same.
+  - apply is_only in same. injection same as -> ->. fold start in released |- *.
+    assert (start <= x < start + every (servers s)) by (unfold ends in before; lia).
+    split; [assumption|]. apply (unspent_in s k); [now apply periods|assumption|]. fold start.
+    pose proof (amount_grows (charged h s) start (x - start) (within (servers s))).
+    unfold ends in before. lia.
+  - destruct (amount_more (fun y => is (o, l) (payer y)) x ends) as (y & between & one); [lia|].
+    apply payer_is in one as (_ & _ & _ & there & charge).
+    assert (l * every (servers o) <= x < l * every (servers o) + every (servers o)) by lia.
+    split; [assumption|]. apply (unspent_in o l); [now apply periods|assumption|].
+    apply charged_unspent, (unspent_in o l) in charge; [|now apply periods|assumption].
+    pose proof (amount_grows (charged h o) (l * every (servers o)) (x - l * every (servers o))
+      (y - l * every (servers o))). lia.
+Qed.
+
+Lemma late_scheduled key :
+  (forall o x, o < m -> key (o, x / every (servers o)) = place by_order servers o x) ->
+  scheduled m key (fun x => x <? ends) late.
+Proof.
+  intros keys. split.
+  - intros x [o l] who. cbn [runs late] in who.
+    assert (one : is (o, l) (payer x) = true) by (rewrite who; apply is_itself).
+    pose proof (payer_is o l x one) as (before & _ & real & there & _).
+    split; [now apply Nat.ltb_lt|]. split; [assumption|].
+    cbn [release late fst snd]. split; [lia|].
+    unfold complete, service. cbn [work runs late].
+    pose proof (amount_grows (fun y => is (o, l) (payer y)) 0 (S x) ends before) as grows.
+    cbn [amount plus] in grows. rewrite one in grows. lia.
+  - intros x [o l] before%Nat.ltb_lt waits.
+    destruct (pending_unspent o l x before waits) as [there left_over].
+    destruct waits as (real & _). cbn [fst] in real.
+    destruct (proj2 legal x o real left_over) as (other & who & first_of_all).
+    exists (other, x / every (servers other)). split.
+    + cbn [runs late]. unfold payer. apply Nat.ltb_lt in before. now rewrite before, who.
+    + rewrite keys by apply (proj1 legal x other who).
+      replace l with (x / every (servers o))
+        by (apply same_period; [now apply periods|assumption]).
+      now rewrite keys.
+Qed.
+
+Lemma late_incomplete : ~ complete late (s, k) (due (fun i => as_task (servers i)) late (s, k)).
+Proof.
+  unfold complete, service, due. cbn [work runs release late fst snd as_task deadline].
+  fold start. fold ends. unfold this. rewrite is_itself. lia.
+Qed.
+
+Lemma all_there w t : w + t <= ends -> amount (fun x => x <? ends) w t = t.
+Proof. intros early. apply amount_of_all. intros x there. apply Nat.ltb_lt. lia. Qed.
+
+Lemma not_by_rank t : by_order = ByRank -> 0 < t <= within (servers s) ->
+  rbf m (fun i => as_task (servers i)) (fun i => rank (servers i)) s t <= t -> False.
+Proof.
+  intros ranked window enough.
+  apply (late_fixed_priority m (fun i => as_task (servers i)) (fun i => rank (servers i))
+    (fun x => x <? ends) late s k periods late_jobs); [|assumption|apply late_incomplete|].
+  - apply late_scheduled. intros o x _. now rewrite ranked.
+  - intros (w & early & _ & _ & _ & less). specialize (less t window).
+    cbn [release late fst snd] in early. fold start in early.
+    rewrite all_there in less; unfold ends; lia.
+Qed.
+
+Lemma not_by_deadline : by_order = ByDeadline -> (forall o, o < m -> within (servers o) = every (servers o)) ->
+  (forall t, dbf m (fun i => as_task (servers i)) t <= t) -> False.
+Proof.
+  intros by_deadline implicit enough.
+  apply (late_edf m (fun i => as_task (servers i)) (fun x => x <? ends) late s k periods late_jobs);
+    [|assumption|apply late_incomplete|].
+  - apply late_scheduled. intros o x real. rewrite by_deadline.
+    unfold due. cbn [release late fst snd as_task deadline place]. rewrite implicit by assumption. lia.
+  - unfold due. cbn [release late fst snd as_task deadline]. fold start. fold ends.
+    intros (w & early & _ & _ & _ & less). specialize (enough (ends - w)).
+    rewrite all_there in less; unfold ends in *; lia.
+Qed.
+
+End Pcpu.
+
+(* * Servers get their budgets *)
+
+(* Under fixed priority: each server for which a window of its response time is known, whatever
+   becomes of the others. *)
+Theorem servers_fixed_priority m servers by_slack h s :
+  (forall i, i < m -> 0 < every (servers i)) ->
+  paying m servers ByRank h -> sharing by_slack servers h ->
+  s < m -> within (servers s) <= every (servers s) ->
+  (exists t, 0 < t <= within (servers s) /\
+     rbf m (fun i => as_task (servers i)) (fun i => rank (servers i)) s t <= t) ->
+  periodic (every (servers s)) (budget (servers s)) (within (servers s)) (charged h s).
+Proof.
+  intros periods legal (_ & _ & _ & second) inside explicit (t & window & enough) k.
+  apply Nat.nlt_ge. intros short.
+  apply (not_by_rank m servers ByRank h periods legal
+    (fun x s yes => proj2 (proj2 (proj2 (second x s yes)))) s k inside explicit short t); auto.
+Qed.
+
+(* Under EDF: all, if they do not ask for more than there is. *)
+Theorem servers_edf m servers by_slack h s :
+  (forall i, i < m -> 0 < every (servers i) /\ within (servers i) = every (servers i)) ->
+  paying m servers ByDeadline h -> sharing by_slack servers h -> s < m ->
+  (exists M, 0 < M /\ (forall i, i < m -> exists q, M = q * every (servers i)) /\
+     sum m (fun i => budget (servers i) * (M / every (servers i))) <= M) ->
+  periodic (every (servers s)) (budget (servers s)) (within (servers s)) (charged h s).
+Proof.
+  intros shape legal (_ & _ & _ & second) inside (M & some & multiple & fits) k.
+  apply Nat.nlt_ge. intros short.
+  apply (not_by_deadline m servers ByDeadline h (fun i low => proj1 (shape i low)) legal
+    (fun x s yes => proj2 (proj2 (proj2 (second x s yes)))) s k inside);
+    [rewrite (proj2 (shape s inside)); apply le_n|assumption|reflexivity|apply shape|].
+  clear short. intros t. apply (Nat.mul_le_mono_pos_r _ _ M some).
+  apply Nat.le_trans with (t * sum m (fun i => budget (servers i) * (M / every (servers i)))).
+  2: now apply Nat.mul_le_mono_l.
+  unfold dbf. cbn [as_task deadline jitter period cost].
+  assert (each : forall i, i < m ->
+    (if within (servers i) <=? t
+     then ((t - within (servers i) + 0) / every (servers i) + 1) * budget (servers i) else 0) * M
+    <= t * (budget (servers i) * (M / every (servers i)))).
+  { intros i low. destruct (shape i low) as [positive ->]. destruct (multiple i low) as (q & ->).
+    rewrite Nat.div_mul by lia.
+    destruct (Nat.leb_spec (every (servers i)) t) as [fits_in|]; [|lia].
+    replace ((t - every (servers i) + 0) / every (servers i) + 1) with (t / every (servers i)).
+    2: { replace t with (t - every (servers i) + 0 + 1 * every (servers i)) at 1 by lia.
+         now rewrite Nat.div_add by lia. }
+    pose proof (Nat.mul_div_le t (every (servers i))). nia. }
+  clear - each. induction m as [|n IH]; cbn [sum]; [lia|].
+  rewrite Nat.mul_add_distr_r, Nat.mul_add_distr_l.
+  pose proof (each n (Nat.lt_succ_diag_r n)).
+  assert (forall a b c d, a <= b -> c <= d -> a + c <= b + d) as both by (intros; lia).
+  apply both; [|assumption]. apply IH. intros. apply each. lia.
+Qed.
+
+(* * Tasks on a pcpu *)
+
+(* What a domain may run in: all that its server pays for, and what else it has. *)
+Definition time_of (h : host) (s x : nat) : bool := charged h s x || here s (has h x).
+
+Lemma time_scheduled by_slack servers h s d r : sharing by_slack servers h -> inside h s d r ->
+  scheduled (size d) (local_key d r) (time_of h s) r.
+Proof.
+  intros (_ & own & _ & second) (_ & working & legal). split.
+  - intros x j who. destruct (proj1 legal x j who) as [got waits]. unfold time_of.
+    rewrite got. now rewrite orb_true_r.
+  - intros x j there waits. apply (proj2 legal x j); [|assumption].
+    assert (wants h s x) by (apply working; now exists j).
+    unfold time_of, charged in there.
+    destruct (here s (pays h x)) eqn:payer;
+      [apply here_only in payer; rewrite (own x s payer) by assumption; apply here_itself|].
+    destruct (here s (also h x)) eqn:beside; [|assumption].
+    apply here_only in beside. destruct (second x s beside) as (_ & -> & _). apply here_itself.
+Qed.
+
+Lemma amount_weak f g a t : (forall x, f x = true -> g x = true) -> amount f a t <= amount g a t.
+Proof.
+  intros weak. induction t as [|t IH]; cbn [amount]; [lia|].
+  destruct (f (a + t)) eqn:yes; [rewrite (weak _ yes)|]; lia.
+Qed.
+
+(* The test of the domain's scheduler, on a supply with a bound. *)
+Definition fits (d : domain) (bound : nat -> nat) : Prop :=
+  match scheduler d with
+  | FixedPriority ranks => forall i, i < size d -> exists t, 0 < t <= deadline (members d i) /\
+      rbf (size d) (members d) ranks i t <= bound t
+  | EarliestDeadline => forall t, dbf (size d) (members d) t <= bound t
+  end.
+
+(* Tasks of a domain whose server gets its budgets, with the general form and the harmonic one. *)
+Theorem domain_in_time by_slack servers P B D h s d r :
+  sharing by_slack servers h -> inside h s d r ->
+  0 < B <= D -> D <= P -> periodic P B D (charged h s) ->
+  (forall i, i < size d -> 0 < period (members d i)) ->
+  fits d (sbf P B (general P B D)) \/
+    (constrained (size d) (members d) /\ in_phase (size d) (members d) r /\
+     divides (size d) (members d) P /\ fits d (sbf P B (harmonic P B))) ->
+  in_time (size d) (members d) r.
+Proof.
+  intros shared within_it budget explicit promised shape test.
+  pose proof (time_scheduled by_slack servers h s d r shared within_it) as legal.
+  assert (supplied : periodic P B D (time_of h s)).
+  { intros k. apply Nat.le_trans with (1 := promised k). apply amount_weak.
+    intros x yes. unfold time_of. now rewrite yes. }
+  destruct within_it as (jobs & _ & _). unfold fits in test. unfold local_key in legal.
+  destruct test as [test|(tight & phase & dividing & test)].
+  - destruct (scheduler d) as [ranks|].
+    + apply (fixed_priority_on_server P B (Periodic D) _ _ ranks (time_of h s)); try assumption.
+      split; lia.
+    + apply (edf_on_server P B (Periodic D) _ _ (time_of h s)); try assumption. split; lia.
+  - assert (law : deferrable P B (busy (size d) r) (time_of h s)).
+    { apply periodic_is_deferrable; [lia|]. intros k.
+      apply Nat.le_trans with (1 := supplied k). now apply amount_grows. }
+    destruct (scheduler d) as [ranks|].
+    + apply (fixed_priority_harmonic P B _ _ ranks (time_of h s)); try assumption. lia.
+    + apply (edf_harmonic P B _ _ (time_of h s)); try assumption. lia.
+Qed.
