@@ -72,6 +72,12 @@ Local Open Scope N_scope.
 
 Definition show (n : N) : string := NilEmpty.string_of_uint (N.to_uint n).
 
+Definition told_otherwise (told : option N) (really : N) : bool :=
+  match told with
+  | Some n => negb (n =? really)
+  | None => false
+  end.
+
 (* Fixed priority: some window in which no more is asked for than there is. *)
 Definition window_fails (rows : list (N * row)) (bound : N -> N) (one : N * row) : option string :=
   let t := r_window (snd one) in
@@ -82,6 +88,10 @@ Definition window_fails (rows : list (N * row)) (bound : N -> N) (one : N * row)
   else if bound t <? request rows (fst one) t
   then Some (r_name (snd one) ++ ": window " ++ show t ++ ": demand "
              ++ show (request rows (fst one) t) ++ " is above supply " ++ show (bound t))
+  else if told_otherwise (r_demand (snd one)) (request rows (fst one) t)
+          || told_otherwise (r_supply (snd one)) (bound t)
+  then Some (r_name (snd one) ++ ": window " ++ show t ++ ": demand is "
+             ++ show (request rows (fst one) t) ++ " and supply " ++ show (bound t))
   else None.
 
 Fixpoint points_fail (rows : list (N * row)) (P B x top : N) (points : list N) : option string :=
@@ -402,7 +412,7 @@ Proof.
   unfold window_fails. destruct (N.eqb_spec (r_window (snd one)) 0); [discriminate|].
   destruct (N.ltb_spec (r_deadline (snd one)) (r_window (snd one))); [discriminate|].
   destruct (N.ltb_spec (bound (r_window (snd one))) (request rows (fst one) (r_window (snd one))));
-    [discriminate|]. lia.
+    [discriminate|]. intros _. lia.
 Qed.
 
 Lemma windows_enough rows bound : first (window_fails rows bound) rows = None ->

@@ -1,0 +1,742 @@
+(* SPDX-License-Identifier: BSD-2-Clause *)
+(* From two texts, a system file and its certificate, to the checker's answer. Programs without
+   theorems: that the `system` made here says what the file says is to be read, not proved. They
+   all end, since they go down a text, or a list of its tokens.
+
+   Read is a part of TOML and JSON: tables, arrays of tables, inline tables, arrays, texts of one
+   line without escapes (a backslash is a character like others), numbers and words. Whatever is
+   not known is refused by name: a key of a domain that only its own tasks could mind, or of a
+   task, makes the domain one that is not certified; any other refuses the file. *)
+
+From Coq Require Import Bool NArith Ascii String List.
+Import ListNotations.
+From Hyperperiod Require Import model system check.
+
+Local Open Scope string_scope.
+Local Open Scope N_scope.
+
+Inductive result (A : Type) := Good (a : A) | Bad (why : string).
+Arguments Good {A} a.
+Arguments Bad {A} why.
+
+Notation "x <- a ;; b" := (match a with Good x => b | Bad why => Bad why end)
+  (at level 61, a at next level, right associativity).
+
+Fixpoint each {A B : Type} (f : A -> result B) (l : list A) : result (list B) :=
+  match l with
+  | [] => Good []
+  | one :: rest => first <- f one ;; others <- each f rest ;; Good (first :: others)
+  end.
+
+(* * Tokens *)
+
+Inductive token := Word (s : string) | Text (s : string) | Sign (c : ascii) | Line.
+
+Inductive place := Between | InWord (past : list ascii) | InText (past : list ascii) | InComment.
+
+Definition among (c : ascii) (s : string) : bool :=
+  existsb (Ascii.eqb c) (list_ascii_of_string s).
+
+Definition between_codes (a b : N) (c : ascii) : bool :=
+  (a <=? N_of_ascii c) && (N_of_ascii c <=? b).
+
+Definition of_word (c : ascii) : bool :=
+  between_codes 48 57 c || between_codes 65 90 c || between_codes 97 122 c || among c "_-+.".
+
+Definition newline : ascii := ascii_of_N 10.
+Definition quote : ascii := ascii_of_N 34.
+
+Definition text_of (past : list ascii) : string := string_of_list_ascii (rev_append past []).
+
+(* The state after a character that is in no word, text or comment, and what it adds. *)
+Definition outside (c : ascii) (tokens : list token) : option (place * list token) :=
+  if Ascii.eqb c newline then Some (Between, Line :: tokens)
+  else if (N_of_ascii c =? 32) || (N_of_ascii c =? 9) || (N_of_ascii c =? 13)
+  then Some (Between, tokens)
+  else if Ascii.eqb c quote then Some (InText [], tokens)
+  else if Ascii.eqb c "#" then Some (InComment, tokens)
+  else if among c "[]{}=:," then Some (Between, Sign c :: tokens)
+  else if of_word c then Some (InWord [c], tokens)
+  else None.
+
+Definition step (c : ascii) (at_place : place) (tokens : list token)
+  : option (place * list token) :=
+  match at_place with
+  | Between => outside c tokens
+  | InWord past =>
+      if of_word c then Some (InWord (c :: past), tokens)
+      else outside c (Word (text_of past) :: tokens)
+  | InText past =>
+      if Ascii.eqb c newline then None
+      else if Ascii.eqb c quote then Some (Between, Text (text_of past) :: tokens)
+      else Some (InText (c :: past), tokens)
+  | InComment => if Ascii.eqb c newline then Some (Between, Line :: tokens)
+                 else Some (InComment, tokens)
+  end.
+
+Definition lines (tokens : list token) : N :=
+  total (fun one => match one with Line => 1 | _ => 0 end) tokens.
+
+(* Tokens are collected last one first. *)
+Fixpoint tokens_of (s : string) (at_place : place) (tokens : list token) : result (list token) :=
+  match s with
+  | EmptyString =>
+      match at_place with
+      | InWord past => Good (rev_append (Word (text_of past) :: tokens) [])
+      | InText _ => Bad "a text without an end"
+      | _ => Good (rev_append tokens [])
+      end
+  | String c rest =>
+      match step c at_place tokens with
+      | Some (next, more) => tokens_of rest next more
+      | None => Bad ("line " ++ show (lines tokens + 1) ++ ": found "
+                     ++ (if Ascii.eqb c newline then "a text of several lines"
+                         else String c EmptyString)
+                     ++ "; allowed: what this checker reads of TOML and JSON")
+      end
+  end.
+
+(* * Values *)
+
+Inductive value :=
+  | Said (s : string) | Bare (s : string) | Many (l : list value) | Table (keys : list (string * value)).
+
+Definition table := list (string * value).
+
+Fixpoint find (k : string) (keys : table) : option value :=
+  match keys with
+  | [] => None
+  | (other, v) :: rest => if String.eqb k other then Some v else find k rest
+  end.
+
+Fixpoint blank (tokens : list token) : list token :=
+  match tokens with
+  | Line :: rest => blank rest
+  | _ => tokens
+  end.
+
+Inductive wanted := AValue | Items (past : list value) | Keys (past : table).
+
+Definition key_of (one : token) : option string :=
+  match one with
+  | Word k | Text k => Some k
+  | _ => None
+  end.
+
+Definition is_sign (c : ascii) (one : token) : bool :=
+  match one with
+  | Sign other => Ascii.eqb c other
+  | _ => false
+  end.
+
+(* The first list is only there to end the recursion: one of it for every value, item and key. *)
+Fixpoint parse {F : Type} (fuel : list F) (what : wanted) (tokens : list token)
+  : result (value * list token) :=
+  match fuel with
+  | [] => Bad "nothing where a value should be"
+  | _ :: fuel =>
+      match what, blank tokens with
+      | AValue, Text s :: rest => Good (Said s, rest)
+      | AValue, Word s :: rest => Good (Bare s, rest)
+      | AValue, one :: rest =>
+          if is_sign "[" one then parse fuel (Items []) rest
+          else if is_sign "{" one then parse fuel (Keys []) rest
+          else Bad "found a sign where a value should be"
+      | Items past, one :: rest =>
+          if is_sign "]" one then Good (Many (rev_append past []), rest)
+          else
+            found <- parse fuel AValue (one :: rest) ;;
+            match blank (snd found) with
+            | next :: others =>
+                if is_sign "," next then parse fuel (Items (fst found :: past)) others
+                else if is_sign "]" next
+                then Good (Many (rev_append (fst found :: past) []), others)
+                else Bad "a comma or ] is missing in an array"
+            | [] => Bad "an array without an end"
+            end
+      | Keys past, one :: rest =>
+          if is_sign "}" one then Good (Table (rev_append past []), rest)
+          else
+            match key_of one, rest with
+            | Some k, assign :: rest =>
+                if negb (is_sign "=" assign || is_sign ":" assign)
+                then Bad (k ++ ": no value")
+                else if match find k past with Some _ => true | None => false end
+                then Bad (k ++ ": given twice")
+                else
+                  found <- parse fuel AValue rest ;;
+                  match blank (snd found) with
+                  | next :: others =>
+                      if is_sign "," next then parse fuel (Keys ((k, fst found) :: past)) others
+                      else if is_sign "}" next
+                      then Good (Table (rev_append ((k, fst found) :: past) []), others)
+                      else Bad (k ++ ": a comma or } is missing behind it")
+                  | [] => Bad "a table without an end"
+                  end
+            | _, _ => Bad "found a sign where a key should be"
+            end
+      | _, [] => Bad "nothing where a value should be"
+      end
+  end.
+
+(* A file of TOML: what stands before the first table, and the tables in order, with their names. *)
+Record section := { named : string; listed : bool; keys : table }.
+
+Definition close (one : section) : section :=
+  {| named := named one; listed := listed one; keys := rev_append (keys one) [] |}.
+
+Fixpoint sections {F : Type} (fuel : list F) (tokens : list token) (now : section)
+  (past : list section) : result (list section) :=
+  match fuel, blank tokens with
+  | _, [] => Good (rev_append (close now :: past) [])
+  | [], _ => Bad "too long"
+  | _ :: fuel, one :: rest =>
+      if is_sign "[" one then
+        match rest with
+        | Word name :: closing :: rest =>
+            if is_sign "]" closing && match rest with [] | Line :: _ => true | _ => false end
+            then sections fuel rest {| named := name; listed := false; keys := [] |}
+                   (close now :: past)
+            else Bad ("[" ++ name ++ "]: not the name of a table")
+        | opening :: Word name :: closing :: last :: rest =>
+            if is_sign "[" opening && is_sign "]" closing && is_sign "]" last
+               && match rest with [] | Line :: _ => true | _ => false end
+            then sections fuel rest {| named := name; listed := true; keys := [] |}
+                   (close now :: past)
+            else Bad ("[[" ++ name ++ "]]: not the name of a table")
+        | _ => Bad "[ begins no table"
+        end
+      else
+        match key_of one, rest with
+        | Some k, assign :: rest =>
+            if negb (is_sign "=" assign) then Bad (k ++ ": no value")
+            else if match find k (keys now) with Some _ => true | None => false end
+            then Bad (k ++ ": given twice")
+            else
+              match rest with
+              | Line :: _ => Bad (k ++ ": no value")
+              | _ =>
+                  found <- parse (rest ++ rest)%list AValue rest ;;
+                  match snd found with
+                  | [] | Line :: _ =>
+                      sections fuel (snd found)
+                        {| named := named now; listed := listed now;
+                           keys := (k, fst found) :: keys now |} past
+                  | _ => Bad (k ++ ": something behind its value")
+                  end
+              end
+        | _, _ => Bad "found a sign where a key should be"
+        end
+  end.
+
+(* * What values say *)
+
+Definition digit (c : ascii) : option N :=
+  if between_codes 48 57 c then Some (N_of_ascii c - 48) else None.
+
+(* The digits at the beginning of a text, as a number, how many they are, and the rest. *)
+Fixpoint digits (s : string) (n count : N) : N * N * string :=
+  match s with
+  | String c rest =>
+      match digit c with
+      | Some d => digits rest (10 * n + d) (count + 1)
+      | None => (n, count, s)
+      end
+  | EmptyString => (n, count, s)
+  end.
+
+Definition number (k : string) (v : value) : result N :=
+  match v with
+  | Bare s =>
+      match digits s 0 0 with
+      | (n, count, EmptyString) => if 0 <? count then Good n else Bad (k ++ ": no number")
+      | _ => Bad (k ++ ": found " ++ s ++ "; allowed: a whole number from 0 on")
+      end
+  | _ => Bad (k ++ ": no number")
+  end.
+
+Definition unit_of (s : string) : option N :=
+  let word := match s with String " " rest => rest | _ => s end in
+  if String.eqb word "ns" then Some 1
+  else if String.eqb word "us" then Some 1000
+  else if String.eqb word "ms" then Some 1000000
+  else if String.eqb word "s" then Some 1000000000
+  else None.
+
+Definition time (k : string) (v : value) : result N :=
+  match v with
+  | Said s =>
+      let '(whole, count, rest) := digits s 0 0 in
+      let '(n, decimals, rest) :=
+        match rest with
+        | String "." after => let '(n, all, rest) := digits after whole 0 in
+                              if 0 <? all then (n, all, rest) else (n, 0, "."%string)
+        | _ => (whole, 0, rest)
+        end in
+      match unit_of rest with
+      | Some ns =>
+          if (0 <? count) && (n * ns mod 10 ^ decimals =? 0) then Good (n * ns / 10 ^ decimals)
+          else Bad (k ++ ": found " ++ s ++ "; allowed: whole nanoseconds")
+      | None => Bad (k ++ ": found " ++ s ++ "; allowed: a time such as 5ms, 1.5us, 7ns")
+      end
+  | _ => Bad (k ++ ": no time")
+  end.
+
+Definition text (k : string) (v : value) : result string :=
+  match v with
+  | Said s => Good s
+  | _ => Bad (k ++ ": no text")
+  end.
+
+Definition keys_of (k : string) (v : value) : result table :=
+  match v with
+  | Table l => Good l
+  | _ => Bad (k ++ ": no table")
+  end.
+
+Definition tables (k : string) (v : value) : result (list table) :=
+  match v with
+  | Many l => each (keys_of k) l
+  | _ => Bad (k ++ ": no array of tables")
+  end.
+
+Definition required {A : Type} (read : string -> value -> result A) (k : string) (l : table)
+  : result A :=
+  match find k l with
+  | Some v => read k v
+  | None => Bad (k ++ ": missing")
+  end.
+
+Definition optional {A : Type} (read : string -> value -> result A) (k : string) (l : table)
+  : result (option A) :=
+  match find k l with
+  | Some v => found <- read k v ;; Good (Some found)
+  | None => Good None
+  end.
+
+Definition with_default {A : Type} (read : string -> value -> result A) (k : string) (l : table)
+  (otherwise : A) : result A :=
+  found <- optional read k l ;;
+  Good (match found with Some a => a | None => otherwise end).
+
+Definition one_of (k : string) (words : list string) : bool := existsb (String.eqb k) words.
+
+(* The first key of a table that is not among these. *)
+Fixpoint stranger (words : list string) (l : table) : option string :=
+  match l with
+  | [] => None
+  | (k, _) :: rest => if one_of k words then stranger words rest else Some k
+  end.
+
+Definition only (words : list string) (l : table) : result unit :=
+  match stranger words l with
+  | Some k => Bad (k ++ ": not known to this checker")
+  | None => Good tt
+  end.
+
+Definition within {A : Type} (where_ : string) (r : result A) : result A :=
+  match r with
+  | Bad why => Bad (where_ ++ ": " ++ why)
+  | good => good
+  end.
+
+(* * Certificates *)
+
+Record claim := { c_domain : string; c_server : table; c_evidence : option table }.
+
+Definition named_by (k name : string) (l : table) : bool :=
+  match find k l with
+  | Some (Said other) => String.eqb name other
+  | _ => false
+  end.
+
+Definition numbers (k : string) (v : value) : result (list N) :=
+  match v with
+  | Many l => each (number k) l
+  | _ => Bad (k ++ ": no array")
+  end.
+
+(* * Tasks *)
+
+(* What the checker does not know of a task, if there is something: the key. *)
+Definition beyond_task (l : table) : option string :=
+  match stranger ["name"; "kind"; "period"; "wcet"; "deadline"; "jitter"; "offset"; "priority";
+                  "etf"] l with
+  | Some k => Some k
+  | None =>
+      match find "kind" l with
+      | Some (Said kind) => if one_of kind ["periodic"; "sporadic"] then None else Some "kind"
+      | Some _ => Some "kind"
+      | None => None
+      end
+  end.
+
+Definition periodic_kind (l : table) : bool :=
+  match find "kind" l with
+  | Some (Said kind) => String.eqb kind "periodic"
+  | _ => true
+  end.
+
+(* A task with its window in the certificate, under rm, dm or fp. *)
+Definition task_row (scheduler : string) (l : table) (evidence : option table) : result row :=
+  name <- required text "name" l ;;
+  within ("task " ++ name) (
+    period <- required time "period" l ;;
+    cost <- required time "wcet" l ;;
+    deadline <- with_default time "deadline" l period ;;
+    jitter <- with_default time "jitter" l 0 ;;
+    offset <- with_default time "offset" l 0 ;;
+    rank <- (if String.eqb scheduler "rm" then Good period
+             else if String.eqb scheduler "dm" then Good deadline
+             else if String.eqb scheduler "fp" then required number "priority" l
+             else Good 0) ;;
+    let said := match evidence with Some told => told | None => [] end in
+    _ <- only ["task"; "window"; "demand"; "supply"] said ;;
+    _ <- (match evidence with
+          | Some told => if named_by "task" name told then Good tt
+                         else Bad "the certificate names another one in its place"
+          | None => Good tt
+          end) ;;
+    window <- with_default number "window" said 0 ;;
+    demand <- optional number "demand" said ;;
+    supply <- optional number "supply" said ;;
+    Good {| r_name := name; r_number := rank; r_cost := cost; r_period := period;
+            r_deadline := deadline; r_jitter := jitter;
+            r_strict := periodic_kind l && (offset =? 0);
+            r_window := window; r_demand := demand; r_supply := supply |}).
+
+Fixpoint task_rows (scheduler : string) (tasks evidence : list table) : result (list row) :=
+  match tasks, evidence with
+  | [], [] => Good []
+  | one :: rest, told :: others =>
+      row <- task_row scheduler one (Some told) ;;
+      more <- task_rows scheduler rest others ;;
+      Good (row :: more)
+  | _, _ => Bad "the certificate has not as many tasks as the domain"
+  end.
+
+(* * Domains *)
+
+Record source := { keys_there : table; tasks_there : list table }.
+
+(* What makes a domain one that is not certified, though its server is one like all others. *)
+Definition beyond_domain (one : source) : option string :=
+  match stranger ["name"; "scheduler"; "pcpu"; "priority"; "interface"; "interface_period";
+                  "interface_period_range"; "best_effort"; "spread"; "together"; "apart"]
+          (keys_there one) with
+  | Some k => Some k
+  | None =>
+      match find "scheduler" (keys_there one) with
+      | Some (Said s) =>
+          if one_of s ["rm"; "dm"; "fp"; "edf"]
+          then fold_right (fun l found => match beyond_task l with
+                             | Some k => Some ("task." ++ k) | None => found end)
+                 (match tasks_there one with [] => Some "no tasks" | _ => None end)
+                 (tasks_there one)
+          else Some ("scheduler " ++ s)
+      | Some _ => Some "scheduler"
+      | None =>
+          fold_right (fun l found => match beyond_task l with
+                        | Some k => Some ("task." ++ k) | None => found end)
+            (match tasks_there one with [] => Some "no tasks" | _ => None end)
+            (tasks_there one)
+      end
+  end.
+
+(* Keys that would say something of other servers are refused. *)
+Definition domain_keys : list string :=
+  ["name"; "scheduler"; "pcpu"; "priority"; "interface"; "interface_period";
+   "interface_period_range"; "best_effort"; "spread"; "together"; "apart"; "guest"].
+
+Definition truth (k : string) (v : value) : result bool :=
+  match v with
+  | Bare s => if String.eqb s "true" then Good true
+              else if String.eqb s "false" then Good false else Bad (k ++ ": true or false")
+  | _ => Bad (k ++ ": true or false")
+  end.
+
+Definition is_best_effort (one : source) : result bool :=
+  with_default truth "best_effort" (keys_there one) false.
+
+(* The server of a domain, as the certificate has it and the system file allows. *)
+Definition server_row (by_period : bool) (one : source) (said : table) : result (row * N) :=
+  let l := keys_there one in
+  name <- required text "name" l ;;
+  within ("server of " ++ name) (
+    _ <- only ["domain"; "pcpu"; "period"; "budget"; "window"] said ;;
+    _ <- (if named_by "domain" name said then Good tt
+          else Bad "the certificate names another domain in its place") ;;
+    pcpu <- required number "pcpu" said ;;
+    home <- optional number "pcpu" l ;;
+    period <- required number "period" said ;;
+    budget <- required number "budget" said ;;
+    given <- optional keys_of "interface" l ;;
+    _ <- (match given with
+          | None => Good tt
+          | Some its =>
+              _ <- only ["period"; "budget"] its ;;
+              p <- required time "period" its ;;
+              b <- required time "budget" its ;;
+              if (p =? period) && (b =? budget) then Good tt
+              else Bad "the certificate has another interface than the system"
+          end) ;;
+    chosen <- optional time "interface_period" l ;;
+    _ <- (match chosen with
+          | Some p => if p =? period then Good tt
+                      else Bad "the certificate has another period than the system"
+          | None => Good tt
+          end) ;;
+    _ <- (match home with
+          | Some p => if p =? pcpu then Good tt
+                      else Bad "the certificate has another pcpu than the system"
+          | None => if pcpu =? 0 then Good tt else Bad "the system gives it no pcpu"
+          end) ;;
+    priority <- optional number "priority" l ;;
+    rank <- (match priority, by_period with
+             | Some n, false => Good n
+             | None, true => Good period
+             | _, _ => Bad "all servers have priorities, or none"
+             end) ;;
+    window <- with_default number "window" said 0 ;;
+    Good ({| r_name := name; r_number := rank; r_cost := budget; r_period := period;
+             r_deadline := period; r_jitter := 0; r_strict := true;
+             r_window := window; r_demand := None; r_supply := None |}, pcpu)).
+
+Definition unjudged (server : row) (pcpu : N) : vm :=
+  {| v_server := server; v_pcpu := pcpu; v_judged := false; v_order := Fixed; v_tasks := [];
+     v_form := General; v_horizon := 0; v_multiple := 0; v_points := [] |}.
+
+Definition judged (one : source) (server : row) (pcpu : N) (told : table) : result vm :=
+  within (r_name server) (
+    scheduler <- with_default text "scheduler" (keys_there one) "rm" ;;
+    supply <- required text "supply" told ;;
+    form <- (if String.eqb supply "general" then Good General
+             else if String.eqb supply "harmonic" then Good Harmonic
+             else Bad ("supply " ++ supply ++ ": not known to this checker")) ;;
+    if String.eqb scheduler "edf" then
+      _ <- only ["domain"; "supply"; "horizon"; "multiple"; "points"] told ;;
+      rows <- each (fun l => task_row scheduler l None) (tasks_there one) ;;
+      horizon <- required number "horizon" told ;;
+      multiple <- required number "multiple" told ;;
+      points <- required numbers "points" told ;;
+      Good {| v_server := server; v_pcpu := pcpu; v_judged := true; v_order := Edf;
+              v_tasks := rows; v_form := form; v_horizon := horizon; v_multiple := multiple;
+              v_points := points |}
+    else
+      _ <- only ["domain"; "supply"; "tasks"] told ;;
+      evidence <- required tables "tasks" told ;;
+      rows <- task_rows scheduler (tasks_there one) evidence ;;
+      Good {| v_server := server; v_pcpu := pcpu; v_judged := true; v_order := Fixed;
+              v_tasks := rows; v_form := form; v_horizon := 0; v_multiple := 0; v_points := [] |}).
+
+(* * Systems *)
+
+Definition add_task (l : table) (one : source) : source :=
+  {| keys_there := keys_there one; tasks_there := (tasks_there one ++ [l])%list |}.
+
+Definition add_key (k : string) (v : value) (one : source) : source :=
+  {| keys_there := (keys_there one ++ [(k, v)])%list; tasks_there := tasks_there one |}.
+
+(* The domains of a file, the last one first: [[domain]] and what belongs to it. *)
+Fixpoint domains_of (l : list section) (past : list source) : result (list source) :=
+  match l with
+  | [] => Good (rev_append past [])
+  | one :: rest =>
+      if String.eqb (named one) "domain" && listed one
+      then domains_of rest ({| keys_there := keys one; tasks_there := [] |} :: past)
+      else
+        match past with
+        | last :: others =>
+            if String.eqb (named one) "domain.task" && listed one
+            then domains_of rest (add_task (keys one) last :: others)
+            else if String.eqb (named one) "domain.interface" && negb (listed one)
+            then match find "interface" (keys_there last) with
+                 | None => domains_of rest (add_key "interface" (Table (keys one)) last :: others)
+                 | Some _ => Bad "interface: given twice"
+                 end
+            else Bad (named one ++ ": not known to this checker")
+        | [] => Bad (named one ++ ": not known to this checker")
+        end
+  end.
+
+(* Tasks may also stand in the domain's own table. *)
+Definition gathered (one : source) : result source :=
+  match find "task" (keys_there one) with
+  | None => Good one
+  | Some v =>
+      inline <- tables "task" v ;;
+      match tasks_there one with
+      | [] => Good {| keys_there := filter (fun '(k, _) => negb (String.eqb k "task")) (keys_there one);
+                      tasks_there := inline |}
+      | _ => Bad "task: given twice"
+      end
+  end.
+
+Definition policies : list (string * (order * slack)) :=
+  [("ptps", (ByRank, Idle)); ("wcps", (ByRank, Lend)); ("crps", (ByRank, Reclaim));
+   ("periodic+fp", (ByRank, Idle)); ("periodic+fp+none", (ByRank, Idle));
+   ("periodic+fp+lend", (ByRank, Lend)); ("periodic+fp+reclaim", (ByRank, Reclaim));
+   ("periodic+edf", (ByDeadline, Idle)); ("periodic+edf+none", (ByDeadline, Idle));
+   ("periodic+edf+lend", (ByDeadline, Lend)); ("periodic+edf+reclaim", (ByDeadline, Reclaim))].
+
+Fixpoint policy_of (name : string) (l : list (string * (order * slack))) : result (order * slack) :=
+  match l with
+  | [] => Bad ("policy " ++ name ++ ": not known to this checker")
+  | (known, rules) :: rest => if String.eqb name known then Good rules else policy_of name rest
+  end.
+
+(* What is said of a domain without a proof: the name, and why. *)
+Definition left_out := (string * string)%type.
+
+(* Servers of the certificate are taken in the order of the domains that have one. *)
+Fixpoint join (by_period : bool) (domains : list source) (servers : list table)
+  (proofs gaps : list table) : result (list vm * list left_out) :=
+  match domains with
+  | [] => match servers with
+          | [] => Good ([], [])
+          | _ => Bad "the certificate has more servers than the system"
+          end
+  | one :: rest =>
+      name <- required text "name" (keys_there one) ;;
+      effort <- is_best_effort one ;;
+      let proof := List.find (named_by "domain" name) proofs in
+      let gap := existsb (named_by "domain" name) gaps in
+      if (effort : bool) then
+        match proof with
+        | Some _ => Bad (name ++ ": nothing is proved of best effort")
+        | None =>
+            if gap then
+              more <- join by_period rest servers proofs gaps ;;
+              Good (fst more, (name, "best effort") :: snd more)
+            else Bad (name ++ ": missing in the certificate, in not_certified")
+        end
+      else
+        _ <- within name (only domain_keys (keys_there one)) ;;
+        match servers with
+        | [] => Bad (name ++ ": the certificate has no server for it")
+        | said :: others =>
+            placed <- server_row by_period one said ;;
+            let '(server, pcpu) := placed in
+            more <- join by_period rest others proofs gaps ;;
+            match proof, gap, beyond_domain one with
+            | Some told, false, None =>
+                found <- judged one server pcpu told ;;
+                Good (found :: fst more, snd more)
+            | Some _, _, Some k => Bad (name ++ ": " ++ k ++ " is not known to this checker")
+            | Some _, true, _ => Bad (name ++ ": both certified and not certified")
+            | None, true, why =>
+                Good (unjudged server pcpu :: fst more,
+                      (name, match why with Some k => k | None => "not in the certificate" end)
+                      :: snd more)
+            | None, false, _ => Bad (name ++ ": missing in the certificate")
+            end
+        end
+  end.
+
+Fixpoint repeated (l : list string) : option string :=
+  match l with
+  | [] => None
+  | one :: rest => if one_of one rest then Some one else repeated rest
+  end.
+
+Definition name_or_none (k : string) (l : table) : string :=
+  match find k l with
+  | Some (Said s) => s
+  | _ => EmptyString
+  end.
+
+Definition all_known (k : string) (names : list string) (l : list table) : result unit :=
+  match List.find (fun one => negb (one_of (name_or_none "domain" one) names)) l with
+  | Some one => Bad (k ++ ": " ++ name_or_none "domain" one ++ ": no domain of the system")
+  | None =>
+      match repeated (map (name_or_none "domain") l) with
+      | Some name => Bad (k ++ ": " ++ name ++ ": given twice")
+      | None => Good tt
+      end
+  end.
+
+Definition below (count : N) (one : vm) : result unit :=
+  if v_pcpu one <? count then Good tt
+  else Bad (r_name (v_server one) ++ ": pcpu " ++ show (v_pcpu one) ++ " of " ++ show count).
+
+(* A system file and a certificate as one `system`, and what is left out of it. *)
+Definition read (system_file certificate : string) : result (system * list left_out) :=
+  whole <- within "system" (
+    tokens <- tokens_of system_file Between [] ;;
+    sections (Line :: tokens) tokens {| named := EmptyString; listed := false; keys := [] |} []) ;;
+  match whole with
+  | [] => Bad "system: empty"
+  | head :: tail =>
+      let top := keys head in
+      made <- within "system" (
+        _ <- only ["name"; "description"; "policy"; "pcpus"; "sbf"] top ;;
+        name <- required text "name" top ;;
+        policy <- required text "policy" top ;;
+        rules <- policy_of policy policies ;;
+        count <- with_default number "pcpus" top 1 ;;
+        loose <- domains_of tail [] ;;
+        domains <- each gathered loose ;;
+        Good (name, rules, count, domains)) ;;
+      let '(name, (by_order, by_slack), count, domains) := made in
+      joined <- within "certificate" (
+        tokens <- tokens_of certificate Between [] ;;
+        found <- parse (Line :: Line :: tokens ++ tokens)%list AValue tokens ;;
+        _ <- (match blank (snd found) with [] => Good tt | _ => Bad "something behind its end" end) ;;
+        told <- keys_of "the file" (fst found) ;;
+        _ <- only ["certificate"; "system"; "servers"; "domains"; "not_certified"; "assumptions"] told ;;
+        version <- required number "certificate" told ;;
+        _ <- (if version =? 1 then Good tt else Bad "certificate: not 1") ;;
+        about <- required keys_of "system" told ;;
+        _ <- only ["name"; "sha256"] about ;;
+        _ <- (if named_by "name" name about then Good tt else Bad "system: another name") ;;
+        servers <- required tables "servers" told ;;
+        proofs <- required tables "domains" told ;;
+        gaps <- required tables "not_certified" told ;;
+        _ <- each (only ["domain"; "why"]) gaps ;;
+        let names := map (fun one => name_or_none "name" (keys_there one)) domains in
+        _ <- (match repeated names with
+              | Some twice => Bad ("domain " ++ twice ++ ": given twice")
+              | None => Good tt
+              end) ;;
+        _ <- all_known "domains" names proofs ;;
+        _ <- all_known "not_certified" names gaps ;;
+        efforts <- each is_best_effort domains ;;
+        let by_period := negb (existsb (fun '(one, effort) => negb effort
+          && match find "priority" (keys_there one) with Some _ => true | None => false end)
+          (combine domains efforts)) in
+        join by_period domains servers proofs gaps) ;;
+      _ <- each (below count) (fst joined) ;;
+      Good ({| s_order := by_order; s_slack := by_slack; s_vms := fst joined |}, snd joined)
+  end.
+
+(* * The answer *)
+
+Definition commas (l : list string) : string := String.concat ", " l.
+
+Definition counted (n : N) (what : string) : string :=
+  show n ++ " " ++ what ++ (if n =? 1 then "" else "s").
+
+Definition summary (sys : system) (gaps : list left_out) : N * string :=
+  let proved := filter v_judged (s_vms sys) in
+  let part := negb (forallb (fun '(_, why) => String.eqb why "best effort") gaps) in
+  ((if part then 1 else 0),
+   (if part then "proved in part: " else "proved: ")
+   ++ counted (total (fun one => N.of_nat (length (v_tasks one))) proved) "task"
+   ++ " of " ++ counted (N.of_nat (length proved)) "domain"
+   ++ match gaps with
+      | [] => ""
+      | _ => "; not certified: "
+             ++ commas (map (fun '(name, why) => name ++ " (" ++ why ++ ")") gaps)
+      end).
+
+(* The exit code, and the line that is printed: 0 if all is proved but best effort, 1 if something
+   does not hold or is left out, 2 if a file cannot be read. *)
+Definition answer (system_file certificate : string) : N * string :=
+  match read system_file certificate with
+  | Bad why => (2, why)
+  | Good (sys, gaps) =>
+      match check sys with
+      | Some why => (1, "not proved: " ++ why)
+      | None => summary sys gaps
+      end
+  end.
