@@ -129,7 +129,8 @@ Definition is_sign (c : ascii) (one : token) : bool :=
   | _ => false
   end.
 
-(* The first list is only there to end the recursion: one of it for every value, item and key. *)
+(* The first list is only there to end the recursion: one of it for every value, item and key,
+   so twice the tokens are enough. *)
 Fixpoint parse {F : Type} (fuel : list F) (what : wanted) (tokens : list token)
   : result (value * list token) :=
   match fuel with
@@ -216,7 +217,7 @@ Fixpoint sections {F : Type} (fuel : list F) (tokens : list token) (now : sectio
               match rest with
               | Line :: _ => Bad (k ++ ": no value")
               | _ =>
-                  found <- parse (rest ++ rest)%list AValue rest ;;
+                  found <- parse fuel AValue rest ;;
                   match snd found with
                   | [] | Line :: _ =>
                       sections fuel (snd found)
@@ -342,12 +343,19 @@ Definition within {A : Type} (where_ : string) (r : result A) : result A :=
 
 (* * Certificates *)
 
-Record claim := { c_domain : string; c_server : table; c_evidence : option table }.
-
 Definition named_by (k name : string) (l : table) : bool :=
   match find k l with
   | Some (Said other) => String.eqb name other
   | _ => false
+  end.
+
+(* The table about a name, and the others. *)
+Fixpoint taken (k name : string) (l : list table) : option table * list table :=
+  match l with
+  | [] => (None, [])
+  | one :: rest =>
+      if named_by k name one then (Some one, rest)
+      else let '(found, others) := taken k name rest in (found, one :: others)
   end.
 
 Definition numbers (k : string) (v : value) : result (list N) :=
@@ -459,7 +467,7 @@ Definition is_best_effort (one : source) : result bool :=
   with_default truth "best_effort" (keys_there one) false.
 
 (* The server of a domain, as the certificate has it and the system file allows. *)
-Definition server_row (by_period : bool) (one : source) (said : table) : result (row * N) :=
+Definition server_row (by_period one_pcpu : bool) (one : source) (said : table) : result (row * N) :=
   let l := keys_there one in
   name <- required text "name" l ;;
   within ("server of " ++ name) (
@@ -489,7 +497,8 @@ Definition server_row (by_period : bool) (one : source) (said : table) : result 
     _ <- (match home with
           | Some p => if p =? pcpu then Good tt
                       else Bad "the certificate has another pcpu than the system"
-          | None => if pcpu =? 0 then Good tt else Bad "the system gives it no pcpu"
+          | None => if one_pcpu && (pcpu =? 0) then Good tt
+                    else Bad "the system does not say on which pcpu it is"
           end) ;;
     priority <- optional number "priority" l ;;
     rank <- (match priority, by_period with
@@ -574,6 +583,7 @@ Definition gathered (one : source) : result source :=
 
 Definition policies : list (string * (order * slack)) :=
   [("ptps", (ByRank, Idle)); ("wcps", (ByRank, Lend)); ("crps", (ByRank, Reclaim));
+   ("hsf-fp", (ByRank, Idle)); ("partitioned-hsf-fp", (ByRank, Idle));
    ("periodic+fp", (ByRank, Idle)); ("periodic+fp+none", (ByRank, Idle));
    ("periodic+fp+lend", (ByRank, Lend)); ("periodic+fp+reclaim", (ByRank, Reclaim));
    ("periodic+edf", (ByDeadline, Idle)); ("periodic+edf+none", (ByDeadline, Idle));
@@ -589,46 +599,44 @@ Fixpoint policy_of (name : string) (l : list (string * (order * slack))) : resul
 Definition left_out := (string * string)%type.
 
 (* Servers of the certificate are taken in the order of the domains that have one. *)
-Fixpoint join (by_period : bool) (domains : list source) (servers : list table)
+Fixpoint join (by_period one_pcpu : bool) (domains : list source) (servers : list table)
   (proofs gaps : list table) : result (list vm * list left_out) :=
   match domains with
-  | [] => match servers with
-          | [] => Good ([], [])
-          | _ => Bad "the certificate has more servers than the system"
+  | [] => match servers, proofs, gaps with
+          | [], [], [] => Good ([], [])
+          | _, _, _ => Bad "it speaks of more than the system's domains, each once"
           end
   | one :: rest =>
       name <- required text "name" (keys_there one) ;;
       effort <- is_best_effort one ;;
-      let proof := List.find (named_by "domain" name) proofs in
-      let gap := existsb (named_by "domain" name) gaps in
+      let '(proof, proofs) := taken "domain" name proofs in
+      let '(gap, gaps) := taken "domain" name gaps in
       if (effort : bool) then
-        match proof with
-        | Some _ => Bad (name ++ ": nothing is proved of best effort")
-        | None =>
-            if gap then
-              more <- join by_period rest servers proofs gaps ;;
-              Good (fst more, (name, "best effort") :: snd more)
-            else Bad (name ++ ": missing in the certificate, in not_certified")
+        match proof, gap with
+        | None, Some _ =>
+            more <- join by_period one_pcpu rest servers proofs gaps ;;
+            Good (fst more, (name, "best effort") :: snd more)
+        | _, _ => Bad (name ++ ": best effort belongs to what is not certified")
         end
       else
         _ <- within name (only domain_keys (keys_there one)) ;;
         match servers with
         | [] => Bad (name ++ ": the certificate has no server for it")
         | said :: others =>
-            placed <- server_row by_period one said ;;
+            placed <- server_row by_period one_pcpu one said ;;
             let '(server, pcpu) := placed in
-            more <- join by_period rest others proofs gaps ;;
+            more <- join by_period one_pcpu rest others proofs gaps ;;
             match proof, gap, beyond_domain one with
-            | Some told, false, None =>
+            | Some told, None, None =>
                 found <- judged one server pcpu told ;;
                 Good (found :: fst more, snd more)
             | Some _, _, Some k => Bad (name ++ ": " ++ k ++ " is not known to this checker")
-            | Some _, true, _ => Bad (name ++ ": both certified and not certified")
-            | None, true, why =>
+            | Some _, Some _, _ => Bad (name ++ ": both certified and not certified")
+            | None, Some _, why =>
                 Good (unjudged server pcpu :: fst more,
                       (name, match why with Some k => k | None => "not in the certificate" end)
                       :: snd more)
-            | None, false, _ => Bad (name ++ ": missing in the certificate")
+            | None, None, _ => Bad (name ++ ": missing in the certificate")
             end
         end
   end.
@@ -639,22 +647,6 @@ Fixpoint repeated (l : list string) : option string :=
   | one :: rest => if one_of one rest then Some one else repeated rest
   end.
 
-Definition name_or_none (k : string) (l : table) : string :=
-  match find k l with
-  | Some (Said s) => s
-  | _ => EmptyString
-  end.
-
-Definition all_known (k : string) (names : list string) (l : list table) : result unit :=
-  match List.find (fun one => negb (one_of (name_or_none "domain" one) names)) l with
-  | Some one => Bad (k ++ ": " ++ name_or_none "domain" one ++ ": no domain of the system")
-  | None =>
-      match repeated (map (name_or_none "domain") l) with
-      | Some name => Bad (k ++ ": " ++ name ++ ": given twice")
-      | None => Good tt
-      end
-  end.
-
 Definition below (count : N) (one : vm) : result unit :=
   if v_pcpu one <? count then Good tt
   else Bad (r_name (v_server one) ++ ": pcpu " ++ show (v_pcpu one) ++ " of " ++ show count).
@@ -663,7 +655,7 @@ Definition below (count : N) (one : vm) : result unit :=
 Definition read (system_file certificate : string) : result (system * list left_out) :=
   whole <- within "system" (
     tokens <- tokens_of system_file Between [] ;;
-    sections (Line :: tokens) tokens {| named := EmptyString; listed := false; keys := [] |} []) ;;
+    sections (Line :: Line :: tokens ++ tokens)%list tokens {| named := EmptyString; listed := false; keys := [] |} []) ;;
   match whole with
   | [] => Bad "system: empty"
   | head :: tail =>
@@ -693,18 +685,16 @@ Definition read (system_file certificate : string) : result (system * list left_
         proofs <- required tables "domains" told ;;
         gaps <- required tables "not_certified" told ;;
         _ <- each (only ["domain"; "why"]) gaps ;;
-        let names := map (fun one => name_or_none "name" (keys_there one)) domains in
+        names <- each (fun one => required text "name" (keys_there one)) domains ;;
         _ <- (match repeated names with
               | Some twice => Bad ("domain " ++ twice ++ ": given twice")
               | None => Good tt
               end) ;;
-        _ <- all_known "domains" names proofs ;;
-        _ <- all_known "not_certified" names gaps ;;
         efforts <- each is_best_effort domains ;;
         let by_period := negb (existsb (fun '(one, effort) => negb effort
           && match find "priority" (keys_there one) with Some _ => true | None => false end)
           (combine domains efforts)) in
-        join by_period domains servers proofs gaps) ;;
+        join by_period (count =? 1) domains servers proofs gaps) ;;
       _ <- each (below count) (fst joined) ;;
       Good ({| s_order := by_order; s_slack := by_slack; s_vms := fst joined |}, snd joined)
   end.
