@@ -47,8 +47,8 @@ $(error AREA is $(AREA), and not among: $(AREAS))
 endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
-.PHONY: help build demo site test test-all rule-check tests-of hunt prove proofs misra misra-xen \
-        clang-tidy core-builds bench gallery check format lock deps wheels deb \
+.PHONY: help build demo site test test-all rule-check tests-of hunt prove proofs checker \
+        misra misra-xen clang-tidy core-builds bench gallery check format lock deps wheels deb \
         release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
         all-checks check-clang-format check-ruff check-types check-layers check-circles check-core \
@@ -137,6 +137,10 @@ prove: build
 ## make proofs       theorems of the analysis, checked by Coq: docs/analysis/proofs.md
 proofs:
 	@$(STEP) "theorems" $(PYTHON) tools/check_theorems.py
+
+## make checker      build/hyperperiod-check, the checker of certificates, extracted from proofs/
+checker:
+	@$(STEP) "checker" $(PYTHON) -m tools.build_checker
 
 ## make misra        MISRA C:2012 on the core, by cppcheck; departures from it: docs/misra.md
 misra: build

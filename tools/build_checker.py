@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""hyperperiod-check, made of the proofs: `make checker`, or build_checker.py FILE.
+
+Coq compiles proofs/ and extracts the checker as a program of OCaml, which OCaml's compiler and the
+few lines of proofs/checker/main.ml make into a native one that knows nothing of the project. Needs
+Debian's coq, ocaml, ocaml-findlib and libzarith-ocaml-dev.
+
+Exit code 1: a file is not accepted; 3: one of the programs or the library is missing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tools.check_theorems import LIBRARY, SOURCES, NotProved, compile_into, coq
+
+TARGET = SOURCES.parent / "build" / "hyperperiod-check"
+INSTALL = "sudo apt-get install -y coq ocaml ocaml-findlib libzarith-ocaml-dev"
+
+
+def missing() -> str | None:
+    """What is not installed of what the build needs; None if all is there."""
+    for program in ("coqc", "coqdep", "ocamlfind", "ocamlopt"):
+        if shutil.which(program) is None:
+            return program
+    found = subprocess.run(["ocamlfind", "query", "-format", "%d", "zarith"], capture_output=True,
+                           text=True, check=False)  # fmt: skip
+    if found.returncode != 0 or not (Path(found.stdout.strip()) / "zarith.cmxa").exists():
+        return "zarith, a library of OCaml"
+    return None
+
+
+def build(target: Path) -> None:
+    """Makes the program. NotProved: Coq or OCaml refuses a file; the message is theirs."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        compile_into(SOURCES, folder)
+        for file in (SOURCES / "checker").iterdir():
+            shutil.copy(file, folder)
+        coq(folder, "coqc", *LIBRARY, "extract.v")
+        coq(folder, "ocamlfind", "ocamlopt", "-package", "zarith", "-linkpkg",
+            "checker.mli", "checker.ml", "main.ml", "-o", "hyperperiod-check")  # fmt: skip
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / "hyperperiod-check", target)
+
+
+def main() -> int:
+    """Builds the file that is named, or the project's; prints where it is. The exit code."""
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
+    if (lacking := missing()) is not None:
+        print(f"{lacking}: not installed; install with: {INSTALL}")
+        return 3
+    try:
+        build(target)
+    except NotProved as failed:
+        print(failed)
+        return 1
+    print(target)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
