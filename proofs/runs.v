@@ -12,66 +12,105 @@
 
 From Coq Require Import Arith Bool List Lia.
 Import ListNotations.
-From Hyperperiod Require Import model supply tasks.
+From Hyperperiod Require Import model supply tasks host.
 
 (* * A scheduler *)
 
-Section Scheduler.
-Context (n : nat) (key : job -> nat) (gets : supply) (release work : job -> nat).
-
-Fixpoint times (j : job) (past : list (option job)) : nat :=
-  match past with
-  | [] => 0
-  | who :: rest => times j rest + (if is j who then 1 else 0)
-  end.
-
-Fixpoint best (open : job -> bool) (jobs : list job) : option job :=
-  match jobs with
+(* The first of a list among those that are open: one with the lowest key. *)
+Fixpoint best {A : Type} (key : A -> nat) (open : A -> bool) (l : list A) : option A :=
+  match l with
   | [] => None
-  | j :: rest =>
-      match best open rest with
-      | Some other => if open j && (key j <=? key other) then Some j else Some other
-      | None => if open j then Some j else None
+  | one :: rest =>
+      match best key open rest with
+      | Some other => if open one && (key one <=? key other) then Some one else Some other
+      | None => if open one then Some one else None
       end
   end.
 
-Definition open (x : nat) (past : list (option job)) (j : job) : bool :=
-  (release j <=? x) && (times j past <? work j).
-
-(* A job that is released by x is among the first x + 1 of its task. *)
-Definition decide (x : nat) (past : list (option job)) : option job :=
-  if gets x then best (open x past) (list_prod (seq 0 n) (seq 0 (S x))) else None.
-
-(* Who ran at each instant before x, the last one first. *)
-Fixpoint history (x : nat) : list (option job) :=
-  match x with
-  | 0 => []
-  | S y => let past := history y in decide y past :: past
-  end.
-
-Definition scheduler (x : nat) : option job := decide x (history x).
-
-Lemma best_is_open ok jobs j : best ok jobs = Some j -> In j jobs /\ ok j = true.
+Lemma best_is_open {A : Type} (key : A -> nat) ok l one :
+  best key ok l = Some one -> In one l /\ ok one = true.
 Proof.
-  revert j. induction jobs as [|first rest IH]; cbn; [discriminate|]. intros j.
-  destruct (best ok rest) as [other|].
+  revert one. induction l as [|first rest IH]; cbn; [discriminate|]. intros one.
+  destruct (best key ok rest) as [other|].
   - destruct (ok first && (key first <=? key other)) eqn:first_wins; intros [= <-].
     + apply andb_prop in first_wins as [right _]. now split; [left|].
     + destruct (IH other eq_refl). now split; [right|].
   - destruct (ok first) eqn:right; [|discriminate]. intros [= <-]. now split; [left|].
 Qed.
 
-Lemma best_is_first ok jobs j : In j jobs -> ok j = true ->
-  exists other, best ok jobs = Some other /\ key other <= key j.
+Lemma best_is_first {A : Type} (key : A -> nat) ok l one : In one l -> ok one = true ->
+  exists other, best key ok l = Some other /\ key other <= key one.
 Proof.
-  induction jobs as [|first rest IH]; cbn; [easy|]. intros [->|inside] right.
-  - rewrite right. cbn [andb]. destruct (best ok rest) as [other|]; [|now exists j].
-    destruct (Nat.leb_spec (key j) (key other)); [now exists j|]. exists other. split; [easy|lia].
+  induction l as [|first rest IH]; cbn; [easy|]. intros [->|inside] right.
+  - rewrite right. cbn [andb]. destruct (best key ok rest) as [other|]; [|now exists one].
+    destruct (Nat.leb_spec (key one) (key other)); [now exists one|].
+    exists other. split; [easy|lia].
   - destruct (IH inside right) as (other & -> & before).
     destruct (ok first && (key first <=? key other)) eqn:first_wins; [|now exists other].
     apply andb_prop in first_wins as [_ less]. apply Nat.leb_le in less.
     exists first. split; [reflexivity|lia].
 Qed.
+
+(* How often a job is among those that ran at each instant of the past. *)
+Fixpoint times (j : job) (past : list (option job)) : nat :=
+  match past with
+  | [] => 0
+  | who :: rest => times j rest + (if is j who then 1 else 0)
+  end.
+
+Section Decision.
+Context (n : nat) (key : job -> nat) (release work : job -> nat).
+
+Definition open (x : nat) (past : list (option job)) (j : job) : bool :=
+  (release j <=? x) && (times j past <? work j).
+
+(* A job that is released by x is among the first x + 1 of its task. *)
+Definition decide (x : nat) (past : list (option job)) : option job :=
+  best key (open x past) (list_prod (seq 0 n) (seq 0 (S x))).
+
+End Decision.
+
+Section Right.
+Context (n : nat) (tasks : nat -> task) (key : job -> nat) (r : run).
+Context (shape : forall i, i < n -> 0 < period (tasks i)) (jobs : jobs_of n tasks r).
+Context (x : nat) (past : list (option job)) (past_is : forall j, times j past = service r j x).
+
+Lemma decide_pending j : decide n key (release r) (work r) x past = Some j -> pending n r j x.
+Proof.
+  intros chosen. apply best_is_open in chosen as [inside right]. destruct j as [i k].
+  apply in_prod_iff in inside as [inside _]. apply in_seq in inside.
+  apply andb_prop in right as [early less]. apply Nat.leb_le in early. apply Nat.ltb_lt in less.
+  rewrite past_is in less. unfold pending, complete. cbn [fst]. lia.
+Qed.
+
+Lemma decide_first j : pending n r j x ->
+  exists other, decide n key (release r) (work r) x past = Some other /\ key other <= key j.
+Proof.
+  destruct j as [i k]. intros (inside & early & unfinished). cbn [fst] in inside.
+  apply best_is_first.
+  - pose proof (arrivals_apart n tasks r i 0 k jobs inside) as apart. cbn [plus] in apart.
+    destruct (jobs i k) as (_ & delayed & _); [assumption|]. pose proof (shape i inside).
+    apply in_prod_iff. split; apply in_seq; nia.
+  - apply andb_true_intro. split; [now apply Nat.leb_le|]. apply Nat.ltb_lt.
+    rewrite past_is. unfold complete in unfinished. lia.
+Qed.
+
+End Right.
+
+Section Scheduler.
+Context (n : nat) (key : job -> nat) (gets : supply) (release work : job -> nat).
+
+(* Who ran at each instant before x, the last one first. *)
+Fixpoint history (x : nat) : list (option job) :=
+  match x with
+  | 0 => []
+  | S y =>
+      let past := history y in
+      (if gets y then decide n key release work y past else None) :: past
+  end.
+
+Definition scheduler (x : nat) : option job :=
+  if gets x then decide n key release work x (history x) else None.
 
 Lemma times_is_amount j x : times j (history x) = amount (fun y => is j (scheduler y)) 0 x.
 Proof. induction x as [|x IH]; cbn; [reflexivity|]. now rewrite IH. Qed.
@@ -82,20 +121,16 @@ Lemma scheduler_schedules n tasks key gets r : (forall i, i < n -> 0 < period (t
   jobs_of n tasks r -> runs r = scheduler n key gets (release r) (work r) ->
   scheduled n key gets r.
 Proof.
-  intros shape jobs who. split.
-  - intros x j chosen. rewrite who in chosen. unfold scheduler, decide in chosen.
+  intros shape jobs who.
+  assert (past_is : forall x j, times j (history n key gets (release r) (work r) x)
+                                = service r j x).
+  { intros x j. unfold service. rewrite times_is_amount, who. reflexivity. }
+  split.
+  - intros x j chosen. rewrite who in chosen. unfold scheduler in chosen.
     destruct (gets x); [|discriminate]. split; [reflexivity|].
-    apply best_is_open in chosen as [inside right]. destruct j as [i k].
-    apply in_prod_iff in inside as [inside _]. apply in_seq in inside.
-    apply andb_prop in right as [early less]. apply Nat.leb_le in early. apply Nat.ltb_lt in less.
-    rewrite times_is_amount, <- who in less. unfold pending, complete, service. cbn [fst]. lia.
-  - intros x [i k] got (inside & early & unfinished). cbn [fst] in inside.
-    rewrite who. unfold scheduler, decide. rewrite got. apply best_is_first.
-    + pose proof (arrivals_apart n tasks r i 0 k jobs inside) as apart. cbn [plus] in apart.
-      destruct (jobs i k) as (_ & delayed & _); [assumption|]. pose proof (shape i inside).
-      apply in_prod_iff. split; apply in_seq; nia.
-    + apply andb_true_intro. split; [now apply Nat.leb_le|]. apply Nat.ltb_lt.
-      rewrite times_is_amount, <- who. unfold complete, service in unfinished. lia.
+    now apply decide_pending in chosen.
+  - intros x j got waits. rewrite who. unfold scheduler. rewrite got.
+    now apply (decide_first n tasks).
 Qed.
 
 (* Any supply, any releases of any tasks, any order: there is a run. *)
@@ -109,6 +144,206 @@ Proof.
             runs := scheduler n key gets (release r) (work r) |}.
   do 3 (split; [reflexivity|]). split; [exact jobs|].
   now apply (scheduler_schedules n tasks).
+Qed.
+
+(* * A pcpu *)
+
+(* Whatever the servers, their order and the slack rule, the domains and their releases: there is a
+   run of the pcpu. Again a program makes it, one instant after the other. *)
+Section Machine.
+Context (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack).
+Context (domains : nat -> domain) (given : nat -> run).
+Context (periods : forall s, s < m -> 0 < every (servers s)).
+Context (shape : forall s i, s < m -> i < size (domains s) -> 0 < period (members (domains s) i)).
+Context (jobs : forall s, s < m -> jobs_of (size (domains s)) (members (domains s)) (given s)).
+
+Record moment := {
+  payer : option nat; second : option nat; owner : option nat; task_job : option job
+}.
+
+Definition charge (s : nat) (one : moment) : bool := here s (payer one) || here s (second one).
+Definition ran (s : nat) (one : moment) : option job :=
+  if here s (owner one) then task_job one else None.
+
+(* What server s was charged in the last u instants. *)
+Fixpoint spent (s u : nat) (past : list moment) : nat :=
+  match u, past with
+  | S v, one :: rest => spent s v rest + (if charge s one then 1 else 0)
+  | _, _ => 0
+  end.
+
+Definition rich (x : nat) (past : list moment) (s : nat) : bool :=
+  spent s (x mod every (servers s)) past <? budget (servers s).
+
+Definition next_job (x : nat) (past : list moment) (s : nat) : option job :=
+  decide (size (domains s)) (local_key (domains s) (given s)) (release (given s)) (work (given s)) x
+    (map (ran s) past).
+
+Definition works (x : nat) (past : list moment) (s : nat) : bool :=
+  match next_job x past s with Some _ => true | None => false end.
+
+Definition next (x : nat) (past : list moment) : moment :=
+  let all := seq 0 m in
+  let pays := best (fun s => place by_order servers s x) (rich x past) all in
+  let takes :=
+    match pays with
+    | None => None
+    | Some q =>
+        if works x past q then Some q
+        else match by_slack with
+          | Idle => None
+          | Lend => best (fun s => s) (fun s => works x past s && rich x past s) all
+          | Reclaim => best (fun s => s) (works x past) all
+          end
+    end in
+  {| payer := pays;
+     second := match by_slack, takes with
+       | Lend, Some s => if here s pays then None else Some s
+       | _, _ => None
+       end;
+     owner := takes;
+     task_job := match takes with Some s => next_job x past s | None => None end |}.
+
+Fixpoint story (x : nat) : list moment :=
+  match x with
+  | 0 => []
+  | S y => let past := story y in next y past :: past
+  end.
+
+Definition now (x : nat) : moment := next x (story x).
+
+Definition inner (s : nat) : run :=
+  {| arrival := arrival (given s); release := release (given s); work := work (given s);
+     runs := fun x => ran s (now x) |}.
+
+Definition machine : host :=
+  {| pays := fun x => payer (now x); also := fun x => second (now x);
+     has := fun x => owner (now x);
+     wants := fun s x => works x (story x) s = true |}.
+
+Lemma spent_is s u x : u <= x -> spent s u (story x) = amount (charged machine s) (x - u) u.
+Proof.
+  revert x. induction u as [|u IH]; intros x short; [reflexivity|].
+  destruct x as [|x]; [lia|]. cbn [story spent amount]. rewrite IH by lia.
+  replace (S x - S u) with (x - u) by lia. replace (x - u + u) with x by lia. reflexivity.
+Qed.
+
+Lemma rich_is s x : s < m -> rich x (story x) s = true <-> unspent servers machine s x.
+Proof.
+  intros real. unfold rich, unspent. rewrite Nat.ltb_lt.
+  pose proof (Nat.div_mod x (every (servers s))). pose proof (periods s real).
+  rewrite spent_is by (apply Nat.mod_le; lia).
+  replace (x - x mod every (servers s)) with (x / every (servers s) * every (servers s)) by nia.
+  reflexivity.
+Qed.
+
+Lemma ran_is s x j : times j (map (ran s) (story x)) = service (inner s) j x.
+Proof.
+  unfold service. induction x as [|x IH]; [reflexivity|]. cbn [story map times amount plus].
+  now rewrite IH.
+Qed.
+
+Lemma works_is s x : s < m ->
+  works x (story x) s = true <-> busy (size (domains s)) (inner s) x.
+Proof.
+  intros real. unfold works. split.
+  - destruct (next_job x (story x) s) as [j|] eqn:chosen; [|discriminate]. intros _. exists j.
+    apply (decide_pending _ _ (inner s) x _ (ran_is s x) j chosen).
+  - intros (j & waits).
+    destruct (decide_first (size (domains s)) (members (domains s))
+      (local_key (domains s) (given s)) (inner s) (fun i => shape s i real) (jobs s real) x
+      (map (ran s) (story x)) (ran_is s x) j waits) as (other & chosen & _).
+    unfold next_job. cbn [inner release work] in chosen. now rewrite chosen.
+Qed.
+
+Lemma machine_pays : paying m servers by_order machine.
+Proof.
+  split.
+  - intros x s who. cbn [pays machine now next payer] in who.
+    apply best_is_open in who as [real yes]. apply in_seq in real.
+    split; [lia|]. apply rich_is; [lia|assumption].
+  - intros x s real left_over. cbn [pays machine now next payer].
+    apply (best_is_first (fun s => place by_order servers s x));
+      [apply in_seq; lia|now apply rich_is].
+Qed.
+
+Lemma machine_shares : sharing by_slack servers machine.
+Proof.
+  assert (owns : forall x s, owner (now x) = Some s ->
+    works x (story x) s = true /\ payer (now x) <> None /\
+    (payer (now x) <> Some s ->
+      match by_slack with
+      | Idle => False
+      | Lend => s < m /\ rich x (story x) s = true
+      | Reclaim => True
+      end)).
+  { intros x s. unfold now, next. cbn [owner payer].
+    destruct (best _ _ _) as [q|] eqn:who; [|discriminate].
+    destruct (works x (story x) q) eqn:own.
+    - intros [= ->]. split; [assumption|]. split; [discriminate|]. now intros [].
+    - destruct by_slack; [discriminate| |]; intros taken;
+        apply best_is_open in taken as [real yes].
+      + apply andb_prop in yes as [yes enough]. apply in_seq in real.
+        split; [assumption|]. split; [discriminate|]. intros _. split; [lia|assumption].
+      + split; [assumption|]. split; [discriminate|auto]. }
+  assert (lent : forall x s, second (now x) = Some s ->
+    by_slack = Lend /\ owner (now x) = Some s /\ payer (now x) <> Some s).
+  { intros x s. unfold now. set (past := story x). unfold next. cbn [second owner payer].
+    destruct by_slack; [discriminate| |discriminate].
+    destruct (match best _ _ _ with Some _ => _ | None => _ end) as [taker|]; [|discriminate].
+    destruct (here taker _) eqn:same; [discriminate|]. intros [= ->].
+    split; [reflexivity|]. split; [reflexivity|]. intros who. rewrite who in same.
+    cbn in same. now rewrite Nat.eqb_refl in same. }
+  split; [|split; [|split]].
+  - intros x s got. cbn [has machine] in got. now destruct (owns x s got).
+  - intros x s who working. cbn [pays has wants machine] in *. unfold now, next in *.
+    cbn [owner payer] in *. rewrite who. cbn [wants machine] in working. now rewrite working.
+  - intros x s got other. cbn [pays has also machine] in *.
+    destruct (owns x s got) as (_ & somebody & how). specialize (how other).
+    destruct by_slack eqn:rule; [exact how| |assumption]. split; [assumption|].
+    unfold now, next in *. cbn [second owner payer] in *. rewrite rule in *. rewrite got.
+    destruct (here s _) eqn:same; [|reflexivity]. apply here_only in same. contradiction.
+  - intros x s beside. cbn [pays has also machine] in *.
+    destruct (lent x s beside) as (rule & got & other).
+    destruct (owns x s got) as (_ & _ & how). specialize (how other). rewrite rule in how.
+    split; [assumption|]. split; [assumption|]. split; [assumption|].
+    now apply rich_is.
+Qed.
+
+Lemma machine_inside s : s < m -> inside machine s (domains s) (inner s).
+Proof.
+  intros real. split; [exact (jobs s real)|]. split; [intros x; now apply works_is|]. split.
+  - intros x j who. cbn [runs inner] in who. unfold ran in who. cbn [has machine].
+    destruct (here s (owner (now x))) eqn:got; [|discriminate]. split; [reflexivity|].
+    apply here_only in got. unfold now in who, got. set (past := story x) in *.
+    assert (task_job (next x past) = next_job x past s) as same.
+    { unfold next in got |- *. cbn [owner task_job] in *. now rewrite got. }
+    rewrite same in who. now apply (decide_pending _ _ (inner s) x _ (ran_is s x) j who).
+  - intros x j got waits. cbn [has machine] in got. cbn [runs inner]. unfold ran. rewrite got.
+    apply here_only in got. unfold now in got |- *. set (past := story x) in *.
+    assert (task_job (next x past) = next_job x past s) as ->.
+    { unfold next in got |- *. cbn [owner task_job] in *. now rewrite got. }
+    apply (decide_first (size (domains s)) (members (domains s))
+      (local_key (domains s) (given s)) (inner s) (fun i => shape s i real) (jobs s real) x
+      (map (ran s) past) (ran_is s x) j waits).
+Qed.
+
+End Machine.
+
+Theorem pcpu_run_exists m servers by_order by_slack domains given :
+  (forall s, s < m -> 0 < every (servers s)) ->
+  (forall s i, s < m -> i < size (domains s) -> 0 < period (members (domains s) i)) ->
+  (forall s, s < m -> jobs_of (size (domains s)) (members (domains s)) (given s)) ->
+  exists h inner, paying m servers by_order h /\ sharing by_slack servers h /\
+    forall s, s < m -> inside h s (domains s) (inner s) /\
+      arrival (inner s) = arrival (given s) /\ release (inner s) = release (given s) /\
+      work (inner s) = work (given s).
+Proof.
+  intros periods shape jobs.
+  exists (machine m servers by_order by_slack domains given),
+    (inner m servers by_order by_slack domains given).
+  split; [now apply machine_pays|]. split; [now apply machine_shares|].
+  intros s real. split; [now apply machine_inside|]. repeat split.
 Qed.
 
 (* * The floor *)
