@@ -4,7 +4,8 @@
    all end, since they go down a text, or a list of its tokens.
 
    Read is a part of TOML and JSON: tables, arrays of tables, inline tables, arrays, texts of one
-   line without escapes (a backslash is a character like others), numbers and words. Whatever is
+   line, numbers and words. In a text a backslash and what follows it stay as they are, so that a
+   name with one is only equal to one that is written alike. Whatever is
    not known is refused by name: a key of a domain that only its own tasks could mind, or of a
    task, makes the domain one that is not certified; any other refuses the file. *)
 
@@ -32,7 +33,9 @@ Fixpoint each {A B : Type} (f : A -> result B) (l : list A) : result (list B) :=
 
 Inductive token := Word (s : string) | Text (s : string) | Sign (c : ascii) | Line.
 
-Inductive place := Between | InWord (past : list ascii) | InText (past : list ascii) | InComment.
+Inductive place :=
+  | Between | InComment
+  | InWord (past : list ascii) | InText (past : list ascii) | Escaped (past : list ascii).
 
 Definition among (c : ascii) (s : string) : bool :=
   existsb (Ascii.eqb c) (list_ascii_of_string s).
@@ -45,6 +48,7 @@ Definition of_word (c : ascii) : bool :=
 
 Definition newline : ascii := ascii_of_N 10.
 Definition quote : ascii := ascii_of_N 34.
+Definition backslash : ascii := ascii_of_N 92.
 
 Definition text_of (past : list ascii) : string := string_of_list_ascii (rev_append past []).
 
@@ -69,7 +73,10 @@ Definition step (c : ascii) (at_place : place) (tokens : list token)
   | InText past =>
       if Ascii.eqb c newline then None
       else if Ascii.eqb c quote then Some (Between, Text (text_of past) :: tokens)
+      else if Ascii.eqb c backslash then Some (Escaped (c :: past), tokens)
       else Some (InText (c :: past), tokens)
+  | Escaped past =>
+      if Ascii.eqb c newline then None else Some (InText (c :: past), tokens)
   | InComment => if Ascii.eqb c newline then Some (Between, Line :: tokens)
                  else Some (InComment, tokens)
   end.
@@ -83,7 +90,7 @@ Fixpoint tokens_of (s : string) (at_place : place) (tokens : list token) : resul
   | EmptyString =>
       match at_place with
       | InWord past => Good (rev_append (Word (text_of past) :: tokens) [])
-      | InText _ => Bad "a text without an end"
+      | InText _ | Escaped _ => Bad "a text without an end"
       | _ => Good (rev_append tokens [])
       end
   | String c rest =>

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""hyperperiod-check, made of the proofs: `make checker`, or build_checker.py FILE.
+"""hyperperiod-check, made of the proofs: `make checker`, or -m tools.build_checker FILE.
 
-Coq compiles proofs/ and extracts the checker as a program of OCaml, which OCaml's compiler and the
+`make proofs` checks the theorem about it (proofs/soundness.v).
+
+Coq extracts the checker from the definitions in proofs/ as a program of OCaml, which OCaml's compiler and the
 few lines of proofs/checker/main.ml make into a native one that knows nothing of the project. Needs
 Debian's coq, ocaml, ocaml-findlib and libzarith-ocaml-dev.
 
@@ -16,9 +18,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.check_theorems import LIBRARY, SOURCES, NotProved, compile_into, coq
+from tools.check_theorems import LIBRARY, SOURCES, NotProved, coq
 
 TARGET = SOURCES.parent / "build" / "hyperperiod-check"
+PROGRAM = ("model", "system", "check", "reader")
+"""The files that the checker is made of, in order: definitions. The others prove what it says."""
 INSTALL = "sudo apt-get install -y coq ocaml ocaml-findlib libzarith-ocaml-dev"
 
 
@@ -38,7 +42,9 @@ def build(target: Path) -> None:
     """Makes the program. NotProved: Coq or OCaml refuses a file; the message is theirs."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        compile_into(SOURCES, folder)
+        for name in PROGRAM:
+            shutil.copy(SOURCES / f"{name}.v", folder)
+            coq(folder, "coqc", *LIBRARY, f"{name}.v")
         for file in (SOURCES / "checker").iterdir():
             shutil.copy(file, folder)
         coq(folder, "coqc", *LIBRARY, "extract.v")

@@ -60,13 +60,6 @@ def coq(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def compile_into(sources: Path, folder: Path) -> None:
-    """Compiles a copy of a folder's files in another one, in order. NotProved: one is refused."""
-    files = [Path(shutil.copy(file, folder)).name for file in sorted(sources.glob("*.v"))]
-    for name in coq(folder, "coqdep", *LIBRARY, "-sort", *files).split():
-        coq(folder, "coqc", *LIBRARY, name)
-
-
 def check(sources: Path) -> dict[str, str]:
     """Returns the theorems of a folder, all proved, with their files. NotProved: why not."""
     for file in sorted(sources.glob("*.v")):
@@ -76,7 +69,9 @@ def check(sources: Path) -> dict[str, str]:
     names = theorems(sources)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        compile_into(sources, folder)
+        files = [Path(shutil.copy(file, folder)).name for file in sorted(sources.glob("*.v"))]
+        for name in coq(folder, "coqdep", *LIBRARY, "-sort", *files).split():
+            coq(folder, "coqc", *LIBRARY, name)
         # Asked of all together, since what they share is looked through once for each question.
         (folder / "together.v").write_text(
             f"From Hyperperiod Require {' '.join(sorted(set(names.values())))}.\n"
