@@ -123,8 +123,8 @@ Definition blackout_of (f : form) (P B : N) : N :=
   end.
 
 Definition harmonic_fails (P : N) (one : N * row) : option string :=
-  if r_strict (snd one) && (r_jitter (snd one) =? 0) && (r_deadline (snd one) <=? r_period (snd one))
-     && divided P (r_period (snd one))
+  if r_strict (snd one) && (r_jitter (snd one) =? 0)
+     && (r_deadline (snd one) <=? r_period (snd one)) && divided P (r_period (snd one))
   then None
   else Some (r_name (snd one) ++ ": not for the harmonic supply: offset, jitter, not periodic, "
              ++ "deadline above the period, or periods that do not divide each other").

@@ -69,8 +69,9 @@ Qed.
 
 Lemma same_period P k x : 0 < P -> k * P <= x < k * P + P -> x / P = k /\ x mod P = x - k * P.
 Proof.
-  intros some there. replace x with (k * P + (x - k * P)) at 1 2 by lia.
-  rewrite quotient, remainder by lia. lia.
+  intros some there. split; symmetry.
+  - apply (Nat.div_unique _ _ _ (x - k * P)); lia.
+  - apply (Nat.mod_unique _ _ k); lia.
 Qed.
 
 Lemma in_period P x : 0 < P -> x / P * P <= x < x / P * P + P.
@@ -83,7 +84,8 @@ Lemma unspent_in s k x : 0 < every (servers s) ->
   unspent servers h s x <->
   amount (charged h s) (k * every (servers s)) (x - k * every (servers s)) < budget (servers s).
 Proof.
-  intros some there. unfold unspent. destruct (same_period _ k x some there) as [-> ->]. reflexivity.
+  intros some there. unfold unspent.
+  destruct (same_period _ k x some there) as [-> ->]. reflexivity.
 Qed.
 
 (* No server is charged more than its budget in a period. *)
@@ -214,14 +216,16 @@ Proof.
     rewrite all_there in less; unfold ends; lia.
 Qed.
 
-Lemma not_by_deadline : by_order = ByDeadline -> (forall o, o < m -> within (servers o) = every (servers o)) ->
+Lemma not_by_deadline : by_order = ByDeadline ->
+  (forall o, o < m -> within (servers o) = every (servers o)) ->
   (forall t, dbf m (fun i => as_task (servers i)) t <= t) -> False.
 Proof.
   intros by_deadline implicit enough.
   apply (late_edf m (fun i => as_task (servers i)) (fun x => x <? ends) late s k periods late_jobs);
     [|assumption|apply late_incomplete|].
   - apply late_scheduled. intros o x real. rewrite by_deadline.
-    unfold due. cbn [release late fst snd as_task deadline place]. rewrite implicit by assumption. lia.
+    unfold due. cbn [release late fst snd as_task deadline place].
+    rewrite implicit by assumption. lia.
   - unfold due. cbn [release late fst snd as_task deadline]. fold start. fold ends.
     intros (w & early & _ & _ & _ & less). specialize (enough (ends - w)).
     rewrite all_there in less; unfold ends in *; lia.

@@ -4,10 +4,11 @@
    Time is in whole nanoseconds and begins with the first period of the server. Instant x stands
    for the nanosecond [x, x + 1): whoever has the processor has it for all of that.
 
-   A domain runs on a server, which has a budget in every period. Of the scheduler around the
-   server nothing is known but when the server has the processor: a `supply` says so of each
-   instant. Three laws say what schedulers keep, `periodic`, `deferrable` and `polling`, after the
-   budget rules of that name. The host-level tests are about these laws; no theorem here is.
+   A domain runs on a server, which has a budget in every period. To the domain's tasks the
+   scheduler around the server is no more than when the server has the processor: a `supply` says so
+   of each instant. Three laws say what schedulers keep, `periodic`, `deferrable` and `polling`,
+   after the budget rules of that name. That periodic servers on one pcpu keep theirs is proved of a
+   `host`, at the end of this file; of the other two it is not.
 
    The domain has `tasks`, numbered from 0. Job (i, k) is the k-th of task i. A `run` says when
    jobs arrive, when they are released, how long each really works, and which one runs at each
@@ -17,7 +18,8 @@
    the release.
 
    Jobs are independent, preempted at no cost, never suspend themselves and end when their work is
-   done. There is one vcpu. Not in the model: overheads, blocking, quanta, stolen time, flows. *)
+   done. A domain has one vcpu. Not in the model: overheads, blocking, quanta, stolen time, flows,
+   several vcpus, changes while it runs. *)
 
 From Coq Require Import Arith.
 
@@ -188,8 +190,8 @@ Definition dbf (n : nat) (tasks : nat -> task) (t : nat) : nat :=
 
 (* * Servers on a pcpu *)
 
-(* A server has a budget in every period; periods begin at multiples of their length, what is not
-   used of a budget by the end is lost. It is to have all of it in the first `within` of a period. *)
+(* A server has a budget in every period. Periods begin at multiples of their length; what is not
+   used of a budget by the end is lost. It is to have all in the first `within` of a period. *)
 Record server := { every : nat; budget : nat; within : nat; rank : nat }.
 
 (* Who comes first: a lower rank, or an earlier end of the period. Of equals either may, at every

@@ -106,7 +106,8 @@ Fixpoint tokens_of (s : string) (at_place : place) (tokens : list token) : resul
 (* * Values *)
 
 Inductive value :=
-  | Said (s : string) | Bare (s : string) | Many (l : list value) | Table (keys : list (string * value)).
+  | Said (s : string) | Bare (s : string)
+  | Many (l : list value) | Table (keys : list (string * value)).
 
 Definition table := list (string * value).
 
@@ -434,34 +435,28 @@ Fixpoint task_rows (scheduler : string) (tasks evidence : list table) : result (
 
 Record source := { keys_there : table; tasks_there : list table }.
 
+(* What is known of a domain, and what is not but speaks of its own tasks alone. Any other key might
+   say something of other servers. *)
+Definition server_keys : list string :=
+  ["name"; "scheduler"; "pcpu"; "priority"; "interface"; "interface_period";
+   "interface_period_range"; "best_effort"; "spread"; "together"; "apart"].
+Definition domain_keys : list string := "guest" :: server_keys.
+
 (* What makes a domain one that is not certified, though its server is one like all others. *)
 Definition beyond_domain (one : source) : option string :=
-  match stranger ["name"; "scheduler"; "pcpu"; "priority"; "interface"; "interface_period";
-                  "interface_period_range"; "best_effort"; "spread"; "together"; "apart"]
-          (keys_there one) with
-  | Some k => Some k
-  | None =>
-      match find "scheduler" (keys_there one) with
-      | Some (Said s) =>
-          if one_of s ["rm"; "dm"; "fp"; "edf"]
-          then fold_right (fun l found => match beyond_task l with
-                             | Some k => Some ("task." ++ k) | None => found end)
-                 (match tasks_there one with [] => Some "no tasks" | _ => None end)
-                 (tasks_there one)
-          else Some ("scheduler " ++ s)
-      | Some _ => Some "scheduler"
-      | None =>
-          fold_right (fun l found => match beyond_task l with
-                        | Some k => Some ("task." ++ k) | None => found end)
-            (match tasks_there one with [] => Some "no tasks" | _ => None end)
-            (tasks_there one)
-      end
+  let beyond_tasks :=
+    fold_right (fun l found => match beyond_task l with
+                               | Some k => Some ("task." ++ k)
+                               | None => found
+                               end)
+      (match tasks_there one with [] => Some "no tasks" | _ => None end) (tasks_there one) in
+  match stranger server_keys (keys_there one), find "scheduler" (keys_there one) with
+  | Some k, _ => Some k
+  | None, None => beyond_tasks
+  | None, Some (Said s) =>
+      if one_of s ["rm"; "dm"; "fp"; "edf"] then beyond_tasks else Some ("scheduler " ++ s)
+  | None, Some _ => Some "scheduler"
   end.
-
-(* Keys that would say something of other servers are refused. *)
-Definition domain_keys : list string :=
-  ["name"; "scheduler"; "pcpu"; "priority"; "interface"; "interface_period";
-   "interface_period_range"; "best_effort"; "spread"; "together"; "apart"; "guest"].
 
 Definition truth (k : string) (v : value) : result bool :=
   match v with
@@ -474,7 +469,8 @@ Definition is_best_effort (one : source) : result bool :=
   with_default truth "best_effort" (keys_there one) false.
 
 (* The server of a domain, as the certificate has it and the system file allows. *)
-Definition server_row (by_period one_pcpu : bool) (one : source) (said : table) : result (row * N) :=
+Definition server_row (by_period one_pcpu : bool) (one : source) (said : table)
+  : result (row * N) :=
   let l := keys_there one in
   name <- required text "name" l ;;
   within ("server of " ++ name) (
@@ -582,8 +578,9 @@ Definition gathered (one : source) : result source :=
   | Some v =>
       inline <- tables "task" v ;;
       match tasks_there one with
-      | [] => Good {| keys_there := filter (fun '(k, _) => negb (String.eqb k "task")) (keys_there one);
-                      tasks_there := inline |}
+      | [] =>
+          Good {| keys_there := filter (fun '(k, _) => negb (String.eqb k "task")) (keys_there one);
+                  tasks_there := inline |}
       | _ => Bad "task: given twice"
       end
   end.
@@ -662,7 +659,8 @@ Definition below (count : N) (one : vm) : result unit :=
 Definition read (system_file certificate : string) : result (system * list left_out) :=
   whole <- within "system" (
     tokens <- tokens_of system_file Between [] ;;
-    sections (Line :: Line :: tokens ++ tokens)%list tokens {| named := EmptyString; listed := false; keys := [] |} []) ;;
+    sections (Line :: Line :: tokens ++ tokens)%list tokens
+      {| named := EmptyString; listed := false; keys := [] |} []) ;;
   match whole with
   | [] => Bad "system: empty"
   | head :: tail =>
@@ -680,9 +678,13 @@ Definition read (system_file certificate : string) : result (system * list left_
       joined <- within "certificate" (
         tokens <- tokens_of certificate Between [] ;;
         found <- parse (Line :: Line :: tokens ++ tokens)%list AValue tokens ;;
-        _ <- (match blank (snd found) with [] => Good tt | _ => Bad "something behind its end" end) ;;
+        _ <- (match blank (snd found) with
+              | [] => Good tt
+              | _ => Bad "something behind its end"
+              end) ;;
         told <- keys_of "the file" (fst found) ;;
-        _ <- only ["certificate"; "system"; "servers"; "domains"; "not_certified"; "assumptions"] told ;;
+        _ <- only ["certificate"; "system"; "servers"; "domains"; "not_certified";
+                   "assumptions"] told ;;
         version <- required number "certificate" told ;;
         _ <- (if version =? 1 then Good tt else Bad "certificate: not 1") ;;
         about <- required keys_of "system" told ;;

@@ -404,7 +404,8 @@ Qed.
 Theorem ceiling_accepts gets r : periodic 4 3 4 gets -> jobs_of 2 (two 7) r ->
   fixed_priority 2 (fun i => i) gets r -> in_time 2 (two 7) r.
 Proof.
-  intros law jobs legal. apply (fixed_priority_on_server 4 3 (Periodic 4)) with (rank := fun i => i) (gets := gets);
+  intros law jobs legal.
+  apply (fixed_priority_on_server 4 3 (Periodic 4)) with (rank := fun i => i) (gets := gets);
     [repeat split; lia|exact law|apply (two_constrained 7); lia|exact jobs|exact legal|].
   intros [|[|i]] inside; [exists 3|exists 7|lia]; vm_compute; lia.
 Qed.

@@ -249,7 +249,8 @@ Proof.
   destruct ((0 <? M) && (M mod P =? 0)
     && forallb (fun one => M mod r_period (snd one) =? 0) rows)%bool eqn:multiple;
     cbn [negb]; [|discriminate].
-  apply andb_prop in multiple as [multiple divide]. apply andb_prop in multiple as [some whole_server].
+  apply andb_prop in multiple as [multiple divide].
+  apply andb_prop in multiple as [some whole_server].
   apply N.ltb_lt in some. apply N.eqb_eq in whole_server. rewrite forallb_forall in divide.
   assert (divides : forall k one, In (k, one) rows -> M mod r_period one = 0).
   { intros k one real. specialize (divide _ real). now apply N.eqb_eq in divide. }
@@ -386,8 +387,9 @@ Proof.
       cbn [rank jitter period cost every budget]. now rewrite none.
   - apply (servers_edf (length vms) servers (s_slack sys)); try assumption.
     + intros i low. destruct (numbers_good i low) as (some & _). cbn. lia.
-    + destruct (N.leb_spec (total (fun one => r_cost one * (product (map v_server vms) / r_period one))
-        (map v_server vms)) (product (map v_server vms))) as [sums|]; [|discriminate].
+    + destruct (N.leb_spec
+        (total (fun one => r_cost one * (product (map v_server vms) / r_period one))
+          (map v_server vms)) (product (map v_server vms))) as [sums|]; [|discriminate].
       assert (multiple : forall l, (forall one, In one l -> 0 < r_period one) ->
         0 < product l /\ forall one, In one l -> exists q, product l = q * r_period one).
       { induction l as [|one rest IH]; intros positive; [split; [reflexivity|easy]|].
@@ -425,7 +427,8 @@ Proof.
   pose proof (server_guaranteed sys good p h inner legal s inside judged) as promised.
   destruct (numbers_good sys good p s inside) as (server & _ & _). fold one in server.
   destruct (vms_real sys p s inside) as [real _]. fold one in real.
-  destruct legal as (_ & shared & domains). destruct (domains s inside judged) as [within_it on_time].
+  destruct legal as (_ & shared & domains).
+  destruct (domains s inside judged) as [within_it on_time].
   fold one in within_it, on_time.
   unfold check in good. destruct (first _ _) in good; [discriminate|].
   pose proof (first_none _ _ good _ real) as fine. cbn beta in fine. rewrite judged in fine.
@@ -460,7 +463,8 @@ Proof.
       now apply on_time.
     + intros i low. destruct (conditions i low) as (_ & _ & _ & dividing & some).
       cbn [domain_of members]. unfold nth_task, task_of. cbn [period].
-      unfold divided in dividing. apply orb_prop in dividing as [whole|whole]; apply N.eqb_eq in whole.
+      unfold divided in dividing.
+      apply orb_prop in dividing as [whole|whole]; apply N.eqb_eq in whole.
       * left. exists (N.to_nat (r_period (v_server one)
           / r_period (snd (nth i (ranked (v_tasks one)) (0, no_row))))).
         rewrite <- N2Nat.inj_mul. f_equal. pose proof (N.div_mod (r_period (v_server one))

@@ -6,10 +6,10 @@
    time. And for EDF: if dbf(t) <= sbf(t) for all t.
 
    Both are shown for a job that is late. Go back from its release to the last instant w at which
-   no job of a task that is not lower (for EDF: that is due no later) is left over. From w on there is
-   such work throughout, so the supply of a window that begins at w serves nothing else; all of it
-   was released in the window, and the late job has not had all of its own. So the supply of the
-   window is below the bound on what is released there.
+   no job of a task that is not lower (for EDF: that is due no later) is left over. From w on there
+   is such work throughout, so the supply of a window that begins at w serves nothing else; all of
+   it was released in the window, and not all of it is done at the end. So the supply of the window
+   is below the bound on what is released there.
 
    Whether a job is left over at an instant is decided by looking at infinitely many jobs. So w is
    not computed: that there is none is shown to be absurd (~ ~), which is enough, since the claim

@@ -3,9 +3,9 @@
 
 `make proofs` checks the theorem about it (proofs/soundness.v).
 
-Coq extracts the checker from the definitions in proofs/ as a program of OCaml, which OCaml's compiler and the
-few lines of proofs/checker/main.ml make into a native one that knows nothing of the project. Needs
-Debian's coq, ocaml, ocaml-findlib and libzarith-ocaml-dev.
+Coq extracts the checker from the definitions in proofs/ as a program of OCaml, which OCaml's
+compiler and the few lines of proofs/checker/main.ml make into a native one that knows nothing of
+the project. Needs Debian's coq, ocaml, ocaml-findlib and libzarith-ocaml-dev.
 
 Exit code 1: a file is not accepted; 3: one of the programs or the library is missing.
 """

@@ -34,6 +34,11 @@ FALSEHOODS: dict[str, Change] = {
     "floor": ("model.v", "(a + b - 1) / b", "a / b"),
     "supply-one-more": ("model.v", "min ((t - x) mod P) B.", "min ((t - x) mod P) B + 1."),
     "blackout-one-less": ("model.v", "(P - B) + (D - B).", "(P - B) + (D - B) - 1."),
+    "ties-cost-nothing": (
+        "model.v",
+        "if rank h <=? rank i",
+        "if (if h =? i then true else rank h <? rank i)",
+    ),
 }
 LONG_FALSEHOODS: dict[str, Change] = {
     "polling-as-deferrable": ("model.v", "| Polling => late P B", "| Polling => general P B P"),
@@ -44,6 +49,41 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "<= deadline (tasks i).",
     ),
     "lower-goes-first": ("model.v", "key other <= key j", "key j <= key other"),
+    "lower-pays-first": (
+        "model.v",
+        "place by_order servers other x <= place by_order servers s x",
+        "place by_order servers s x <= place by_order servers other x",
+    ),
+    "budget-one-more": (
+        "model.v",
+        "(x mod P) < budget (servers s).",
+        "(x mod P) <= budget (servers s).",
+    ),
+    "lent-without-budget": (
+        "model.v",
+        "pays h x <> Some s /\\ unspent servers h s x).",
+        "pays h x <> Some s).",
+    ),
+    "reclaimed-time-of-all": ("model.v", "wants h s x -> has h x = Some s) /\\", "True) /\\"),
+    "bandwidth-above-1": (
+        "host.v",
+        "(M / every (servers i))) <= M) ->",
+        "(M / every (servers i))) <= M + 1) ->",
+    ),
+    "windows-of-servers-not-needed": ("check.v", "if t =? 0 then", "if false then"),
+    "point-one-further": (
+        "check.v",
+        "points_fail rows P B x (s - 1) rest",
+        "points_fail rows P B x (s - 2) rest",
+    ),
+    "horizon-without-blackout": ("check.v", "(M + x <=? L) &&", "(M <=? L) &&"),
+    "line-one-period-lower": (
+        "check.v",
+        "+ r_jitter one + r_period one)) rows.",
+        "+ r_jitter one)) rows.",
+    ),
+    "sum-above-1": ("check.v", "servers <=? all then None", "servers <=? all + 1 then None"),
+    "harmonic-with-jitter": ("check.v", "(r_jitter (snd one) =? 0)", "true"),
 }
 UNPROVED: dict[str, Change] = {
     "left-out": ("tasks.v", "now apply server_supply.\nQed.", "Admitted."),
@@ -95,7 +135,7 @@ def task_claims() -> Iterator[str]:
         tasks = f"(fun i => nth i [{records}] (Build_task 0 1 1 0))"
         requests = "; ".join(str(rbf(loads, window)) for window in range(1, 31))
         demands = "; ".join(str(dbf(loads, window)) for window in range(31))
-        yield f"map (rbf {tasks} 2) (seq 1 30) = [{requests}]"
+        yield f"map (rbf 3 {tasks} (fun i => i) 2) (seq 1 30) = [{requests}]"
         yield f"map (dbf 3 {tasks}) (seq 0 31) = [{demands}]"
 
 
@@ -126,7 +166,9 @@ def test_coq_refuses_another_number(tmp_path: Path) -> None:
 
 def is_refused(folder: Path, change: Change) -> None:
     """Asserts that a proof breaks on the change, and not the definitions."""
-    with pytest.raises(NotProved, match=r"File \"./(supply|tasks|harmonic|runs).v\", line \d+"):
+    with pytest.raises(
+        NotProved, match=r"File \"./(supply|tasks|harmonic|runs|host|soundness).v\", line \d+"
+    ):
         check(falsified(folder, *change))
 
 
