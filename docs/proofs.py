@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from hyperperiod._analysis import Shape
-from hyperperiod.analysis.proofs import PROOFS, THEOREMS, Cover, Proof
+from hyperperiod.analysis.proofs import PROOFS, SERVER_THEOREMS, THEOREMS, Cover, Proof
 from hyperperiod.analysis.servers.host_tests import ENOUGH, TESTS
 from hyperperiod.model import Scope
 
@@ -35,6 +35,9 @@ def table_of(scope: Scope) -> str:
 
 def _row(proof: Proof) -> str:
     tests = [TESTS[name].name for name in proof.tests if TESTS[name] is not ENOUGH]
+    by = ", ".join(f"*{name}*" for name in tests) or "a pcpu for every server"
+    if theorem := SERVER_THEOREMS.get((proof.budget, proof.order, proof.scope)):
+        by += f"; by machine: `{theorem}`"
     source = f"`{proof.source}`" if proof.source.endswith(".py") else proof.source
     if proof.budget in THEOREMS:
         source += f"; by machine: `{THEOREMS[proof.budget]}`"
@@ -42,7 +45,7 @@ def _row(proof: Proof) -> str:
         proof.budget.value,
         proof.order.value,
         ", ".join(proof.slacks),
-        ", ".join(f"*{name}*" for name in tests) or "a pcpu for every server",
+        by,
         SUPPLY[proof.supply],
         "no" if proof.loose else "yes",
         "yes" if Cover.HOPS in proof.covers else "no",

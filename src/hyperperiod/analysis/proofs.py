@@ -16,7 +16,8 @@ What the columns mean:
 - hunts:  files in tests/soundness that look for a counterexample to the row.
 
 What `THEOREMS` names is proved by machine beside that: that a server which gets its budget supplies
-the bound, under the rules of their names, without what `covers` adds. That it gets it is not.
+the bound, under the rules of their names, without what `covers` adds. That it gets it is as well
+where `SERVER_THEOREMS` names a theorem.
 
 A second table (`REFINEMENTS`) says of which rules more is known than the interface of a server:
 what the others on its pcpu leave it. Where it has no row, or the row does not cover a system, the
@@ -220,6 +221,12 @@ THEOREMS = {
     _DEFERRABLE: "deferrable_supply",
 }
 """The theorem in proofs/supply.v about the supply of a budget rule, for all rows that have it."""
+
+SERVER_THEOREMS = {
+    (_PERIODIC, _FP, _ONE): "servers_fixed_priority",
+    (_PERIODIC, _EDF, _ONE): "servers_edf",
+}
+"""The theorem in proofs/host.v about the test of a row: servers that pass it get their budgets."""
 
 _BOTH = (_FP, _EDF)
 _ACROSS = (Cover.HOPS,)

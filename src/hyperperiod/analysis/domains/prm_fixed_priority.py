@@ -4,8 +4,9 @@
 Papers: Shin and Lee, RTSS 2003; Lee et al., RTAS 2012 (the CSA paper), Lemma 1: a task meets
 its deadline if and only if in some window 0 < t <= deadline the supply bound covers the request
 bound of it and all above it. Deadlines above periods: Lehoczky, RTSS 1990. Release jitter:
-Tindell, Burns and Wellings, 1994. Proved by machine, for deadline and jitter together within the
-period and no blocking: fixed_priority_on_server in proofs/tasks.v.
+Tindell, Burns and Wellings, 1994. Proved by machine, without blocking: fixed_priority_on_server in
+proofs/tasks.v, which for deadlines that reach behind the next release asks for more, one window for
+all jobs in it.
 
 Assumptions: preemptive, unique priorities, independent tasks; releases at least a period apart,
 up to the jitter closer; deadlines count from the release. The supply bound is sound for the

@@ -2,7 +2,8 @@
 """Servers under EDF on one pcpu: bandwidths sum to at most 1.
 
 Papers: Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time
-environment", JACM 1973; for constant bandwidth servers Abeni and Buttazzo, RTSS 1998.
+environment", JACM 1973; for constant bandwidth servers Abeni and Buttazzo, RTSS 1998. Proved by
+machine, for periodic servers: servers_edf in proofs/host.v.
 
 Assumptions: periodic servers (whatever slack rule hands their time on, see `fp_response_time`),
 polling servers (which behave no worse than tasks released at their refills), or hard constant
