@@ -18,8 +18,8 @@
    the release.
 
    Jobs are independent, preempted at no cost, never suspend themselves and end when their work is
-   done. A domain has one vcpu. Not in the model: overheads, blocking, quanta, stolen time, flows,
-   several vcpus, changes while it runs. *)
+   done. A domain has one vcpu. A quantum only decides between equals, which is left open here. Not
+   in the model: overheads, blocking, stolen time, flows, several vcpus, changes while it runs. *)
 
 From Coq Require Import Arith.
 

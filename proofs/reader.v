@@ -98,7 +98,8 @@ Fixpoint tokens_of (s : string) (at_place : place) (tokens : list token) : resul
       | Some (next, more) => tokens_of rest next more
       | None => Bad ("line " ++ show (lines tokens + 1) ++ ": found "
                      ++ (if Ascii.eqb c newline then "a text of several lines"
-                         else String c EmptyString)
+                         else if between_codes 33 126 c then String c EmptyString
+                         else "byte " ++ show (N_of_ascii c))
                      ++ "; allowed: what this checker reads of TOML and JSON")
       end
   end.
@@ -267,7 +268,7 @@ Definition number (k : string) (v : value) : result N :=
 Definition unit_of (s : string) : option N :=
   let word := match s with String " " rest => rest | _ => s end in
   if String.eqb word "ns" then Some 1
-  else if String.eqb word "us" then Some 1000
+  else if existsb (String.eqb word) ["us"; "µs"; "μs"] then Some 1000
   else if String.eqb word "ms" then Some 1000000
   else if String.eqb word "s" then Some 1000000000
   else None.
@@ -666,7 +667,7 @@ Definition read (system_file certificate : string) : result (system * list left_
   | head :: tail =>
       let top := keys head in
       made <- within "system" (
-        _ <- only ["name"; "description"; "policy"; "pcpus"; "sbf"] top ;;
+        _ <- only ["name"; "description"; "policy"; "pcpus"; "sbf"; "quantum"] top ;;
         name <- required text "name" top ;;
         policy <- required text "policy" top ;;
         rules <- policy_of policy policies ;;

@@ -459,7 +459,7 @@ Proof.
     split; [|split; [|split]].
     + intros i low. destruct (conditions i low) as (_ & none & tight & _ & some).
       cbn [domain_of members]. unfold nth_task, task_of. cbn [period deadline jitter]. lia.
-    + intros i k low. destruct (conditions i low) as (strict & _).
+    + intros i k low. destruct (conditions i low) as (strict & none & _).
       now apply on_time.
     + intros i low. destruct (conditions i low) as (_ & _ & _ & dividing & some).
       cbn [domain_of members]. unfold nth_task, task_of. cbn [period].

@@ -15,8 +15,8 @@ Local Open Scope N_scope.
 (* * A system and its certificate *)
 
 (* A task, or a server among servers. The number orders it: its period, its deadline or what is
-   given, the lower the higher. `strict` are jobs that come at multiples of the period and at no
-   other time. No window: 0. What demand and supply in it are is told for people. *)
+   given, the lower the higher. `strict` is a periodic task without offset. No window: 0. What
+   demand and supply in it are is told for people. *)
 Record row := {
   r_name : string; r_number : N;
   r_cost : N; r_period : N; r_deadline : N; r_jitter : N; r_strict : bool;
@@ -83,10 +83,11 @@ Definition no_vm : vm :=
 Definition on_pcpu (sys : system) (p : N) : list vm :=
   filter (fun one => v_pcpu one =? p) (s_vms sys).
 
-(* Strict tasks come at multiples of their periods. *)
+(* Strict tasks without jitter come at multiples of their periods. *)
 Definition punctual (one : vm) (r : run) : Prop :=
   forall i k, (i < length (ranked (v_tasks one)))%nat ->
     r_strict (snd (nth i (ranked (v_tasks one)) (0, no_row))) = true ->
+    r_jitter (snd (nth i (ranked (v_tasks one)) (0, no_row))) = 0 ->
     release r (i, k) = (k * period (members (domain_of one) i))%nat.
 
 (* A run of pcpu p: its servers, and inside those that are judged the tasks. *)
