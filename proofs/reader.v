@@ -635,7 +635,8 @@ Fixpoint join (by_period one_pcpu : bool) (domains : list source) (servers : lis
             | Some told, None, None =>
                 found <- judged one server pcpu told ;;
                 Good (found :: fst more, snd more)
-            | Some _, _, Some k => Bad (name ++ ": " ++ k ++ " is not known to this checker")
+            | Some _, None, Some k =>
+                Good (unjudged server pcpu :: fst more, (name, k) :: snd more)
             | Some _, Some _, _ => Bad (name ++ ": both certified and not certified")
             | None, Some _, why =>
                 Good (unjudged server pcpu :: fst more,
