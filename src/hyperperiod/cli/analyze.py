@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from hyperperiod.analysis import analyze as analyze_system
+from hyperperiod.analysis.analyze import Analysis
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_MISSED
 from hyperperiod.cli.options import (
@@ -19,7 +20,7 @@ from hyperperiod.cli.options import (
 )
 from hyperperiod.cli.progress import status
 from hyperperiod.cli.systems import about, read_system
-from hyperperiod.model.errors import some_names
+from hyperperiod.model.errors import InputError, some_names
 from hyperperiod.model.load import shown_name
 from hyperperiod.model.result_object import json_text
 from hyperperiod.whole_file import whole_file
@@ -57,6 +58,13 @@ if TYPE_CHECKING:
     shell_complete=complete.files,
     help="With --explain: demand against supply as FILE.svg or as a page, FILE.html.",
 )
+@click.option(
+    "--certificate",
+    metavar="FILE",
+    callback=read_name(".json"),
+    shell_complete=complete.files,
+    help="Write the evidence for what holds, which hyperperiod-check checks.",
+)
 @json_option
 @wide_option
 @click.pass_context
@@ -69,6 +77,7 @@ def analyze(
     sensitivity: bool,
     isolation: bool,
     plot: str | None,
+    certificate: str | None,
     as_json: bool,
 ) -> None:
     """The exit code is 0 only for a proof: 1 means not schedulable, or that no test covers the
@@ -77,17 +86,20 @@ def analyze(
     if plot is not None and explain is None:
         raise click.UsageError("found --plot alone; allowed: with --explain NAME, which it draws")
     system = read_system(system_file, policy)
+    if certificate is not None:
+        _require_file_alone(system_file, policy)
 
     with about(system_file), status(f"{system.name}: analyzing"):
-        result = analyze_system(
-            system, explain=explain, sensitivity=sensitivity, isolation=isolation
-        )
+        analysis = Analysis(system)
+        result = analysis.result(explain, sensitivity=sensitivity, isolation=isolation)
         if any(one.vcpus > 1 and one.scheduler.is_global for one in system.domains):
             from hyperperiod.analysis.fit.fit import with_bound_guests
 
             result = with_bound_guests(system, result)
     if plot is not None and result.explain is not None:
         _plot(plot, result.explain, system_file)
+    if certificate is not None:
+        _certify(certificate, analysis, result, system_file)
     if as_json:
         click.echo(json_text(result))
     else:
@@ -98,6 +110,25 @@ def analyze(
                 click.echo("those of --isolation: while every wcet of their own domain does")
     if result.schedulable is not True:
         ctx.exit(EXIT_MISSED)
+
+
+def _require_file_alone(system_file: str, policy: Policy | None) -> None:
+    """Refuses what the checker would not find in the system file, which it reads as well."""
+    if policy is not None:
+        found, allowed = "--policy beside it", "the policy that the system file names"
+        raise InputError("", None, "--certificate", found, allowed)
+    if not system_file.endswith(".toml"):
+        found = f"a system that was read from {shown_name(system_file)}"
+        raise InputError("", None, "--certificate", found, "a system file that ends in .toml")
+
+
+def _certify(name: str, analysis: Analysis, result: AnalysisResult, system_file: str) -> None:
+    from hyperperiod.analysis.certificate import certificate_text, certify
+
+    with whole_file(name, "--certificate") as path:
+        assert path is not None, "a file was named"
+        found = certify(analysis, result, Path(system_file).read_bytes())
+        path.write_text(certificate_text(found), encoding="utf-8")
 
 
 def _plot(plot: str, found: Explanation, system_file: str) -> None:

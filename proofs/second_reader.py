@@ -1,0 +1,485 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A second reader of certificates: `python3 second_reader.py SYSTEM CERTIFICATE`.
+
+It checks what hyperperiod-check checks (check.v), in plain Python for a reviewer who would rather
+read that than trust Coq's extraction. It shares no code with the analysis, which wrote the
+certificate, and imports nothing beyond Python 3.11 itself. The theorems that say why the tests
+below are enough stand in this folder; docs/analysis/certificates.md has the format.
+
+It believes nothing of the certificate: all tasks, periods, orders and the policy come from the
+system file, and a key of that file which is not known here is refused. From the certificate come
+the budgets of servers, where the file leaves them open, and the windows.
+
+The answer is a line and an exit code: 0 proved (all but best-effort domains), 1 something does not
+hold or is left out, 2 a file is not as it should be. All times are whole nanoseconds.
+"""
+
+import json
+import re
+import sys
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+ORDERS = {
+    "ptps": "fp",
+    "wcps": "fp",
+    "crps": "fp",
+    "hsf-fp": "fp",
+    "partitioned-hsf-fp": "fp",
+    "periodic+fp": "fp",
+    "periodic+fp+none": "fp",
+    "periodic+fp+lend": "fp",
+    "periodic+fp+reclaim": "fp",
+    "periodic+edf": "edf",
+    "periodic+edf+none": "edf",
+    "periodic+edf+lend": "edf",
+    "periodic+edf+reclaim": "edf",
+}
+"""The policies with periodic servers on pcpus of their own, and the order of servers."""
+
+UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+SERVER_KEYS = {"name", "scheduler", "pcpu", "priority", "interface", "interface_period"}
+SERVER_KEYS |= {"interface_period_range", "best_effort", "spread", "together", "apart"}
+TASK_KEYS = {"name", "kind", "period", "wcet", "deadline", "jitter", "offset", "priority", "etf"}
+
+
+class FileError(Exception):
+    """A file is not as it should be; the message says where and how."""
+
+
+class LineError(Exception):
+    """A line of the certificate does not hold; the message says which."""
+
+
+class Task(NamedTuple):
+    """Work of `cost` at least `period` apart, up to `jitter` closer, due `deadline` after release.
+
+    The lower the rank, the higher; of equal ranks in a domain the first of the file is higher.
+    `punctual` jobs come at multiples of the period and at no other time.
+    """
+
+    name: str
+    rank: int
+    cost: int
+    period: int
+    deadline: int
+    jitter: int = 0
+    punctual: bool = True
+
+
+# What a window is asked for, and what it gets.
+
+
+def request(tasks: list[Task], window: int) -> int:
+    """Returns the most work of all tasks that is released in a window."""
+    return sum(-(-(window + one.jitter) // one.period) * one.cost for one in tasks)
+
+
+def demand(tasks: list[Task], window: int) -> int:
+    """Returns the most work that is released and due in a window."""
+    due = [one for one in tasks if one.deadline <= window]
+    return sum(((window - one.deadline + one.jitter) // one.period + 1) * one.cost for one in due)
+
+
+class Supply(NamedTuple):
+    """Nothing during the blackout, then the budget at the beginning of every period."""
+
+    period: int
+    budget: int
+    blackout: int
+
+    def of(self, window: int) -> int:
+        """Returns the least supply in a window."""
+        periods, rest = divmod(max(0, window - self.blackout), self.period)
+        return periods * self.budget + min(rest, self.budget)
+
+
+# The tests.
+
+
+def require_window(own: Task, tasks: list[Task], supplied: Any, told: dict[str, Any]) -> None:
+    """Fails unless the window of a task holds the work of all that are not lower."""
+    window = told.get("window", 0)
+    if not 0 < window <= own.deadline:
+        raise LineError(f"{own.name}: window {window} of a deadline {own.deadline}")
+    asked, got = request(tasks, window), supplied(window)
+    if asked > got:
+        raise LineError(f"{own.name}: window {window}: demand {asked} is above supply {got}")
+    if told.get("demand", asked) != asked or told.get("supply", got) != got:
+        raise LineError(f"{own.name}: window {window}: demand is {asked} and supply {got}")
+
+
+def require_fixed_priority(tasks: list[Task], supply: Supply, told: dict[str, Any]) -> None:
+    """Fails unless each task has its window (Lemma 1, with the ceiling)."""
+    for place, own in enumerate(tasks):
+        before = [one for other, one in enumerate(tasks) if (one.rank, other) <= (own.rank, place)]
+        require_window(own, before, supply.of, told["tasks"][place])
+
+
+def require_edf(tasks: list[Task], supply: Supply, told: dict[str, Any]) -> None:
+    """Fails unless no window asks for more than it gets.
+
+    Up to the horizon by points: what the windows from `point` to `top` ask for, the longest most,
+    is no more than what the shortest of them gets. Beyond it, with the multiple of all periods,
+    since both repeat, or by straight lines through which both would have to go.
+    """
+    horizon, multiple = told["horizon"], told["multiple"]
+    periods = [supply.period, *(one.period for one in tasks)]
+    if not multiple or any(multiple % period for period in periods):
+        raise LineError(f"multiple {multiple} is none of all periods")
+    asked = [multiple // one.period * one.cost for one in tasks]
+    got = multiple // supply.period * supply.budget
+    if sum(asked) > got:
+        raise LineError(f"in {multiple}: demand {sum(asked)} is above supply {got}")
+    latest = max(supply.blackout, *(one.deadline for one in tasks))
+    ahead = sum(
+        each * (horizon - one.deadline + one.jitter + one.period)
+        for each, one in zip(asked, tasks, strict=True)
+    )
+    behind = got * (horizon - supply.blackout - (supply.period - supply.budget))
+    if horizon < latest or (horizon < latest + multiple and ahead > behind):
+        raise LineError(f"horizon {horizon} is too short")
+    top = horizon
+    for point in told["points"]:
+        if point == 0 or demand(tasks, top) > supply.of(point):
+            raise LineError(
+                f"windows from {point} to {top}: demand {demand(tasks, top)} is too much"
+            )
+        top = point - 1
+    if demand(tasks, top):
+        raise LineError(f"no point for windows up to {top}")
+
+
+def require_harmonic(tasks: list[Task], period: int) -> None:
+    """Fails where the shorter blackout is not proved: punctual tasks with dividing periods only."""
+    for one in tasks:
+        divides = one.period % period == 0 or period % one.period == 0
+        if not one.punctual or one.jitter or one.deadline > one.period or not divides:
+            raise LineError(f"{one.name}: not for the harmonic supply")
+
+
+def require_budgets(servers: list[Task], order: str, told: list[dict[str, Any]]) -> None:
+    """Fails unless the servers of a pcpu get their budgets; under EDF by their sum."""
+    for one in servers:
+        if not 0 < one.cost <= one.period:
+            raise LineError(f"{one.name}: budget {one.cost} in period {one.period}")
+    if order == "edf":
+        product = 1
+        for one in servers:
+            product *= one.period
+        if sum(one.cost * (product // one.period) for one in servers) > product:
+            raise LineError("budgets over periods add up to more than 1")
+        return
+    for own, its in zip(servers, told, strict=True):
+        before = [one for one in servers if one.rank <= own.rank]
+        if its["needed"] or its.get("window", 0):
+            require_window(own, before, lambda window: window, its)
+
+
+# Reading.
+
+
+def refuse(where: str, what: str) -> NoReturn:
+    raise FileError(f"{where}: {what}")
+
+
+def require_known(table: dict[str, Any], known: set[str], where: str) -> None:
+    for key in table:
+        if key not in known:
+            refuse(where, f"{key}: not known to this checker")
+
+
+def whole(table: dict[str, Any], key: str, where: str, default: int | None = None) -> int:
+    """A whole number from 0 on, the default if there is none; FileError for anything else."""
+    value = table.get(key, default)
+    if type(value) is not int or value < 0:
+        refuse(where, f"{key}: found {value!r}; allowed: a whole number from 0 on")
+    return int(value)
+
+
+def text(table: dict[str, Any], key: str, where: str, default: str | None = None) -> str:
+    value = table.get(key, default)
+    if not isinstance(value, str):
+        refuse(where, f"{key}: found {value!r}; allowed: a text")
+    return str(value)
+
+
+def time(table: dict[str, Any], key: str, where: str, default: int | None = None) -> int:
+    """A time such as 5ms or 1.5us in nanoseconds, the default if there is none."""
+    if key not in table and default is not None:
+        return default
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(ns|us|ms|s)", text(table, key, where))
+    nanoseconds = Decimal(found[1]) * UNITS[found[2]] if found else Decimal("0.5")
+    if nanoseconds != int(nanoseconds):
+        refuse(where, f"{key}: found {table[key]!r}; allowed: whole nanoseconds, such as 5ms")
+    return int(nanoseconds)
+
+
+def listed(table: dict[str, Any], key: str, where: str) -> list[Any]:
+    value = table.get(key, [])
+    if not isinstance(value, list):
+        refuse(where, f"{key}: found {value!r}; allowed: a list")
+    return list(value)
+
+
+def tables(table: dict[str, Any], key: str, where: str) -> list[dict[str, Any]]:
+    found = listed(table, key, where)
+    if not all(isinstance(one, dict) for one in found):
+        refuse(where, f"{key}: allowed: tables")
+    return found
+
+
+def read_task(table: dict[str, Any], scheduler: str, where: str) -> Task:
+    name = text(table, "name", where)
+    where = f"{where}: task {name}"
+    period = time(table, "period", where)
+    if period == 0:
+        raise LineError(f"{where}: period 0")
+    deadline = time(table, "deadline", where, period)
+    rank = {"rm": period, "dm": deadline, "edf": 0}.get(scheduler)
+    return Task(
+        name,
+        whole(table, "priority", where) if rank is None else rank,
+        time(table, "wcet", where),
+        period,
+        deadline,
+        time(table, "jitter", where, 0),
+        table.get("kind", "periodic") == "periodic" and time(table, "offset", where, 0) == 0,
+    )
+
+
+def beyond(domain: dict[str, Any]) -> str:
+    """Returns what of a domain is not known here, though its server is one like all others."""
+    if domain.get("scheduler", "rm") not in ("rm", "dm", "fp", "edf"):
+        return f"scheduler {domain['scheduler']}"
+    if domain.get("guest", "executive") != "executive":
+        return "guest"
+    tasks = domain.get("task") or []
+    for task in tasks:
+        key = next((key for key in task if key not in TASK_KEYS), "")
+        if key or task.get("kind", "periodic") not in ("periodic", "sporadic"):
+            return f"task.{key or 'kind'}"
+    return "" if tasks else "no tasks"
+
+
+def read_server(
+    domain: dict[str, Any], told: dict[str, Any], order_given: bool, pcpus: int
+) -> tuple[Task, int]:
+    """The server of a domain and its pcpu, as the certificate has them and the system allows."""
+    name = domain["name"]
+    where = f"server of {name}"
+    require_known(told, {"domain", "pcpu", "period", "budget", "window"}, where)
+    if told.get("domain") != name:
+        refuse(where, "the certificate names another domain in its place")
+    pcpu, period = whole(told, "pcpu", where), whole(told, "period", where)
+    budget = whole(told, "budget", where)
+    whole(told, "window", where, 0)
+    given = domain.get("interface")
+    if given is not None:
+        require_known(given, {"period", "budget"}, where)
+        if (time(given, "period", where), time(given, "budget", where)) != (period, budget):
+            refuse(where, "the certificate has another interface than the system")
+    if time(domain, "interface_period", where, period) != period:
+        refuse(where, "the certificate has another period than the system")
+    home = whole(domain, "pcpu", where, 0 if pcpus == 1 else None)
+    if home != pcpu or pcpu >= pcpus:
+        refuse(where, "the certificate has another pcpu than the system")
+    if order_given != ("priority" in domain):
+        refuse(where, "all servers have priorities, or none")
+    rank = whole(domain, "priority", where) if order_given else period
+    return Task(name, rank, budget, period, period), pcpu
+
+
+def taken(rows: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
+    """Takes the table about a domain out of those of the certificate; None if there is none."""
+    for place, row in enumerate(rows):
+        if row.get("domain") == name:
+            return rows.pop(place)
+    return None
+
+
+def read_evidence(told: dict[str, Any], tasks: list[Task], scheduler: str, where: str) -> None:
+    """Refuses evidence about a domain that is not in the form of its scheduler."""
+    if scheduler == "edf":
+        require_known(told, {"domain", "supply", "horizon", "multiple", "points"}, where)
+        whole(told, "horizon", where)
+        whole(told, "multiple", where)
+        if "points" not in told:
+            refuse(where, "points: missing")
+        for point in listed(told, "points", where):
+            whole({"points": point}, "points", where)
+        return
+    require_known(told, {"domain", "supply", "tasks"}, where)
+    rows = tables(told, "tasks", where)
+    if [row.get("task") for row in rows] != [one.name for one in tasks]:
+        refuse(where, "the certificate has not the tasks of the domain")
+    for row in rows:
+        require_known(row, {"task", "window", "demand", "supply"}, where)
+        for key in ("window", "demand", "supply"):
+            whole(row, key, where, 0)
+
+
+class Proofs(NamedTuple):
+    """The parts of a certificate that are about domains, each taken out as its domain comes."""
+
+    servers: list[dict[str, Any]]
+    domains: list[dict[str, Any]]
+    not_certified: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, certificate: dict[str, Any], system: str) -> "Proofs":
+        """Reads them; FileError if the certificate is of another version or system."""
+        here = "certificate"
+        parts = set(cls._fields)
+        require_known(certificate, parts | {"certificate", "system", "assumptions"}, here)
+        if whole(certificate, "certificate", here) != 1:
+            refuse(here, "not of version 1")
+        about = certificate.get("system")
+        if not isinstance(about, dict) or about.get("name") != system:
+            refuse(here, "of another system")
+        require_known(about, {"name", "sha256"}, here)
+        if not certificate.keys() >= parts:
+            refuse(here, "a part of it is missing")
+        found = cls(*(tables(certificate, key, here) for key in cls._fields))
+        for gap in found.not_certified:
+            require_known(gap, {"domain", "why"}, here)
+        return found
+
+
+class Judged(NamedTuple):
+    """A domain with a proof, and what is to be shown of it."""
+
+    tasks: list[Task]
+    supply: Supply
+    scheduler: str
+    told: dict[str, Any]
+
+    def require(self) -> None:
+        """Fails unless its tasks are in time on its server."""
+        if self.told["supply"] == "harmonic":
+            require_harmonic(self.tasks, self.supply.period)
+        test = require_edf if self.scheduler == "edf" else require_fixed_priority
+        test(self.tasks, self.supply, self.told)
+
+
+def read_judged(domain: dict[str, Any], server: Task, told: dict[str, Any]) -> Judged:
+    """A domain with the evidence for it; FileError for one that is not known here."""
+    name = server.name
+    why = beyond(domain)
+    if why:
+        refuse(name, f"{why} is not known to this checker")
+    scheduler = domain.get("scheduler", "rm")
+    tasks = [read_task(one, scheduler, name) for one in tables(domain, "task", name)]
+    read_evidence(told, tasks, scheduler, name)
+    gone = server.period - server.cost
+    blackout = {"general": 2 * gone, "harmonic": gone}.get(text(told, "supply", name))
+    if blackout is None:
+        refuse(name, f"supply {told['supply']}: not known to this checker")
+    return Judged(tasks, Supply(server.period, server.cost, blackout), scheduler, told)
+
+
+def is_best_effort(domain: dict[str, Any]) -> bool:
+    value = domain.get("best_effort", False)
+    if not isinstance(value, bool):
+        refuse(str(domain.get("name")), "best_effort: true or false")
+    return bool(value)
+
+
+def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str]:
+    """Returns exit code and line; LineError for what does not hold, FileError for a bad file."""
+    require_known(system, {"name", "description", "policy", "pcpus", "sbf", "domain"}, "system")
+    order = ORDERS.get(text(system, "policy", "system"))
+    if order is None:
+        refuse("system", f"policy {system['policy']}: not known to this checker")
+    pcpus = whole(system, "pcpus", "system", 1)
+    domains = tables(system, "domain", "system")
+    if len({text(one, "name", "domain") for one in domains}) < len(domains):
+        refuse("system", "a domain is given twice")
+    proofs = Proofs.of(certificate, text(system, "name", "system"))
+    by_priority = any("priority" in one for one in domains if not is_best_effort(one))
+
+    sharing: dict[int, list[tuple[Task, dict[str, Any]]]] = {}
+    judged: list[Judged] = []
+    left_out: list[tuple[str, str]] = []
+    for domain in domains:
+        name = domain["name"]
+        proof, gap = taken(proofs.domains, name), taken(proofs.not_certified, name)
+        if (proof is None) == (gap is None):
+            refuse("certificate", f"{name}: either certified or not certified")
+        if is_best_effort(domain):
+            if proof is not None:
+                refuse("certificate", f"{name}: best effort belongs to what is not certified")
+            left_out.append((name, "best effort"))
+            continue
+        require_known(domain, SERVER_KEYS | {"guest", "task"}, name)
+        if not proofs.servers:
+            refuse("certificate", f"no server for {name}")
+        told = proofs.servers.pop(0)
+        server, pcpu = read_server(domain, told, by_priority, pcpus)
+        sharing.setdefault(pcpu, []).append((server, {**told, "needed": proof is not None}))
+        if proof is None:
+            left_out.append((name, beyond(domain) or "not in the certificate"))
+        else:
+            judged.append(read_judged(domain, server, proof))
+    if any(proofs):
+        refuse("certificate", "it speaks of more than the system's domains, each once")
+
+    for rows in sharing.values():
+        require_budgets([one for one, _ in rows], order, [its for _, its in rows])
+    for one in judged:
+        one.require()
+    return answer(sum(len(one.tasks) for one in judged), len(judged), left_out)
+
+
+def answer(tasks: int, domains: int, left_out: list[tuple[str, str]]) -> tuple[int, str]:
+    complete = all(why == "best effort" for _, why in left_out)
+    line = f"{'proved' if complete else 'proved in part'}: {counted(tasks, 'task')} of"
+    line += f" {counted(domains, 'domain')}"
+    if left_out:
+        line += "; not certified: " + ", ".join(f"{name} ({why})" for name, why in left_out)
+    return (0 if complete else 1), line
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuses a key of JSON that is given twice, of which one would be silent."""
+    if len(dict(pairs)) < len(pairs):
+        raise FileError("certificate: a key is given twice")
+    return dict(pairs)
+
+
+def no_number(found: str) -> NoReturn:
+    raise FileError(f"certificate: found {found}; allowed: whole numbers")
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 2:
+        print("usage: second_reader.py SYSTEM CERTIFICATE", file=sys.stderr)
+        return 2
+    try:
+        system = tomllib.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+        certificate = json.loads(
+            Path(arguments[1]).read_text(encoding="utf-8"),
+            object_pairs_hook=unique,
+            parse_float=no_number,
+            parse_constant=no_number,
+        )
+        if not isinstance(certificate, dict):
+            raise FileError("certificate: no object")
+        code, line = check(system, certificate)
+    except LineError as error:
+        code, line = 1, f"not proved: {error}"
+    except (FileError, OSError, ValueError, RecursionError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(line)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

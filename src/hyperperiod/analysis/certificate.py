@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Certificates: the evidence behind a yes, for a checker that does not trust the analysis.
+
+A certificate names, for every server and every task, the window that decides: what is asked for in
+it is no more than what there is. `hyperperiod-check` (proofs/check.v) and proofs/second_reader.py
+read it beside the system file and compute both sides again; docs/analysis/certificates.md has the
+format. So nothing here has to be right: a window that does not hold is refused.
+
+What is certified is what the theorems of proofs/ are about: periodic servers on pcpus of their own
+by fixed priority or EDF, domains of one vcpu whose independent tasks are under fixed priority or
+EDF, and no time for overheads. All else stands under `not_certified`, with its reason.
+
+- Fixed priority, of tasks (Lemma 1 with the ceiling) and of servers (Joseph and Pandya): the least
+  window in which the work of all that are not lower is done.
+- EDF, of tasks: points that cover all windows up to a horizon (Zhang and Burns, QPA, from the
+  other side), and a horizon beyond which the demand stays below the supply, by straight lines or
+  since both repeat. Of servers: their sum needs no evidence.
+
+All times are integers in nanoseconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from math import lcm
+from typing import NamedTuple
+
+from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis.analyze import Analysis
+from hyperperiod.analysis.component import Load, component_of_tasks
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.result import AnalysisResult
+from hyperperiod.analysis.servers.fp_response_time import as_load
+from hyperperiod.analysis.tasks.demand_bound import dbf
+from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.model import Budget, Domain, Order, Sbf, Scope, Slack, System, Task, TaskKind
+from hyperperiod.model.part import Part, fields_of
+from hyperperiod.model.result_object import ResultObject
+
+VERSION = 1
+MOST_POINTS = 100_000
+"""Of the windows of a domain under EDF; a certificate with more is for nobody to read."""
+
+_OF_SYSTEMS = {"name", "description", "policy", "pcpus", "sbf", "domains", "spare"}
+_OF_DOMAINS = {"name", "scheduler", "vcpus", "pcpu", "priority", "interface", "interface_period_ns"}
+_OF_DOMAINS |= {"interface_period_range", "best_effort", "spread", "together", "apart", "tasks"}
+_OF_TASKS = {"name", "kind", "period_ns", "wcet_ns", "deadline_ns", "offset_ns", "jitter_ns"}
+_OF_TASKS |= {"etf", "priority"}
+
+ASSUMPTIONS = (
+    "releases of a task are at least its period apart, up to its jitter closer",
+    "deadlines count from the release",
+    "a job works for its wcet at most",
+    "jobs are independent, never suspend themselves and are preempted at no cost",
+    "the periods of all servers begin together",
+    "who pays, and what becomes of time that its owner does not need, is as the policy says",
+    "switches, picks, ticks, interrupts and everybody but the servers take no time",
+)
+
+
+class CertifiedSystem(ResultObject):
+    """Which system a certificate is about: its name, and the hash of its file."""
+
+    name: str
+    sha256: str
+
+
+class ServerEvidence(ResultObject):
+    """A server, and under fixed priority the window in which its budget is spent."""
+
+    domain: str
+    pcpu: int
+    period: int
+    budget: int
+    window: int | None = None
+
+
+class TaskEvidence(ResultObject):
+    """The window of a task under fixed priority, with what is asked for and supplied in it."""
+
+    task: str
+    window: int
+    demand: int
+    supply: int
+
+
+class DomainEvidence(ResultObject):
+    """Why the tasks of a domain are in time on its supply: windows, or points under EDF."""
+
+    domain: str
+    supply: str
+    tasks: tuple[TaskEvidence, ...] = ()
+    horizon: int | None = None
+    multiple: int | None = None
+    points: tuple[int, ...] = ()
+
+
+class NotCertified(ResultObject):
+    """A domain of which the certificate shows nothing, and why."""
+
+    domain: str
+    why: str
+
+
+class Certificate(ResultObject):
+    """The evidence for a system; docs/analysis/certificates.md has every key."""
+
+    certificate: int
+    system: CertifiedSystem
+    servers: tuple[ServerEvidence, ...]
+    domains: tuple[DomainEvidence, ...]
+    not_certified: tuple[NotCertified, ...]
+    assumptions: tuple[str, ...]
+
+
+def certificate_text(certificate: Certificate) -> str:
+    """The certificate as JSON, a line for each key and each number: it is to be read."""
+    return json.dumps(certificate.to_dict(), indent=1, ensure_ascii=False) + "\n"
+
+
+class _NoEvidence(Exception):  # noqa: N818 - it is not an error of the user
+    """There is none; the message says why."""
+
+
+class _Points(NamedTuple):
+    """Why no window asks for more than is supplied, under EDF."""
+
+    horizon: int
+    multiple: int
+    points: tuple[int, ...]
+
+
+def certify(analysis: Analysis, result: AnalysisResult, file: bytes) -> Certificate:
+    """Returns the evidence for all that can be certified of what was analysed.
+
+    `file` is what the system was read from. A domain whose tasks are not proved to be in time is
+    not certified.
+    """
+    system = analysis.resolution.known()
+    verdicts = {one.name: one for one in result.domains}
+    beyond = _system_beyond(system)
+    found: list[DomainEvidence] = []
+    open_: list[NotCertified] = []
+    for domain in system.domains:
+        try:
+            if not domain.is_served:
+                raise _NoEvidence("best effort: nothing is promised")
+            if beyond or not verdicts[domain.name].schedulable:
+                raise _NoEvidence(beyond or verdicts[domain.name].reason)
+            found.append(_domain_evidence(domain, system.sbf))
+        except _NoEvidence as error:
+            open_.append(NotCertified(domain=domain.name, why=str(error)))
+    return Certificate(
+        certificate=VERSION,
+        system=CertifiedSystem(name=system.name, sha256=hashlib.sha256(file).hexdigest()),
+        servers=tuple(_server_evidence(analysis)),
+        domains=tuple(found),
+        not_certified=tuple(open_),
+        assumptions=ASSUMPTIONS,
+    )
+
+
+def _beyond(part: Part, known: set[str]) -> str:
+    """Returns the first key that says something and is not among the known; empty if none."""
+    fields = [field for name, field in fields_of(type(part)).items() if name not in known]
+    return next((one.key for one in fields if getattr(part, one.name) != one.default), "")
+
+
+def _system_beyond(system: System) -> str:
+    """Returns what of a whole system no theorem is about; empty if there is nothing."""
+    policy = system.policy
+    if (
+        policy.budget is not Budget.PERIODIC
+        or policy.order not in (Order.FP, Order.EDF)
+        or policy.slack not in (Slack.NONE, Slack.LEND, Slack.RECLAIM)
+        or policy.scope is not Scope.PARTITIONED
+    ):
+        return f"policy {policy}: no theorem is about it"
+    if system.sbf not in (Sbf.GENERAL, Sbf.HARMONIC):
+        return f"sbf {system.sbf}: no theorem is about it"
+    beyond = [_beyond(system, _OF_SYSTEMS)]
+    beyond += [_beyond(domain, _OF_DOMAINS | {"guest"}) for domain in system.domains]
+    beyond += ["vcpus" for domain in system.domains if domain.vcpus != 1]
+    return next((f"{key}: no theorem is about it" for key in beyond if key), "")
+
+
+def _domain_beyond(domain: Domain) -> str:
+    """Returns what of a domain no theorem is about; empty if there is nothing."""
+    if domain.scheduler.is_global or str(domain.scheduler) not in ("rm", "dm", "fp", "edf"):
+        return f"scheduler {domain.scheduler}"
+    if not domain.tasks:
+        return "no tasks"
+    beyond = _beyond(domain, _OF_DOMAINS)
+    return beyond or next(filter(None, map(_task_beyond, domain.tasks)), "")
+
+
+def _task_beyond(task: Task) -> str:
+    if task.kind not in (TaskKind.PERIODIC, TaskKind.SPORADIC):
+        return f"task {task.name}: kind {task.kind}"
+    beyond = _beyond(task, _OF_TASKS)
+    return f"task {task.name}: {beyond}" if beyond else ""
+
+
+def _server_evidence(analysis: Analysis) -> Iterator[ServerEvidence]:
+    """Yields all servers in the order of the file, with a window where there is one."""
+    fixed = analysis.system.policy.order is Order.FP
+    placed = [(server, group) for group in analysis.groups for server in group.servers]
+    for own, group in sorted(placed, key=lambda one: one[0].order):
+        loads = [as_load(one) for one in (*group.before(own), own)]
+        window = _least_window(loads, own.period_ns, lambda work: work) if fixed else None
+        yield ServerEvidence(
+            domain=own.name,
+            pcpu=analysis.system.domains[own.domain_index].pcpu or 0,
+            period=own.period_ns,
+            budget=own.budget_ns,
+            window=window,
+        )
+
+
+def _domain_evidence(domain: Domain, sbf: Sbf) -> DomainEvidence:
+    """Returns why the tasks of a domain are in time; _NoEvidence if that is not to be shown."""
+    beyond = _domain_beyond(domain)
+    if beyond:
+        raise _NoEvidence(f"{beyond}: no theorem is about it")
+    assert domain.interface is not None, "a yes has one"
+    period, budget = domain.interface.period_ns, domain.interface.budget_ns
+    harmonic = sbf is Sbf.HARMONIC
+    supply = Supply(Shape.HARMONIC if harmonic else Shape.GENERAL, period, budget)
+    component = component_of_tasks(domain.scheduler, domain.tasks)
+    if component.local is Local.EDF:
+        found = _points(component.loads, supply)
+        return DomainEvidence(domain=domain.name, supply=str(sbf), **found._asdict())
+    evidence = {}
+    for number, source in enumerate(component.sources):
+        loads = component.loads[: number + 1]
+        window = _least_window(loads, source.load.deadline, supply.time_for)
+        if window is None:
+            raise _NoEvidence(f"task {source.name}: more than one window decides")
+        evidence[source.name] = TaskEvidence(
+            task=source.name, window=window, demand=rbf(loads, window), supply=supply.sbf(window)
+        )
+    tasks = tuple(evidence[task.name] for task in domain.tasks)
+    return DomainEvidence(domain=domain.name, supply=str(sbf), tasks=tasks)
+
+
+def _least_window(
+    loads: Sequence[Load], deadline: int, time_for: Callable[[int], int]
+) -> int | None:
+    """Returns the least window up to the deadline that holds what is asked for in it, or None."""
+    window = 1
+    while (needed := time_for(rbf(loads, window))) > window:
+        if needed > deadline:
+            return None
+        window = needed
+    return window
+
+
+def _points(loads: Sequence[Load], supply: Supply) -> _Points:
+    """Returns the windows that show all others; _NoEvidence if those are too many."""
+    multiple = lcm(supply.period_ns, *(load.period for load in loads))
+    horizon = _horizon(loads, supply, multiple)
+    points: list[int] = []
+    top = horizon
+    while asked := dbf(loads, top):
+        point = supply.time_for(asked)
+        if point > top or len(points) == MOST_POINTS:
+            raise _NoEvidence(f"more than {MOST_POINTS:,} windows decide")
+        points.append(point)
+        top = point - 1
+    return _Points(horizon, multiple, tuple(points))
+
+
+def _horizon(loads: Sequence[Load], supply: Supply, multiple: int) -> int:
+    """Returns from where on no window asks for too much, if none before it does.
+
+    Demand and supply repeat with the multiple of all periods, after the last deadline and the
+    blackout. Or a straight line above the demand stays below one below the supply.
+    """
+    latest = max(supply.blackout_ns, *(load.deadline for load in loads))
+    asked = [multiple // load.period * load.wcet for load in loads]
+    got = multiple // supply.period_ns * supply.budget_ns
+    repeating = multiple + latest
+    if sum(asked) >= got:
+        return repeating
+    ahead = sum(
+        each * (load.jitter + load.period - load.deadline)
+        for each, load in zip(asked, loads, strict=True)
+    ) + got * (supply.period_ns - supply.budget_ns + supply.blackout_ns)
+    return min(repeating, max(latest, -(-ahead // (got - sum(asked)))))

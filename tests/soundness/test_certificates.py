@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Certificates: every yes that can be certified is, the readers agree, no fault gets past them.
+
+The readers are proofs/second_reader.py and, where it can be built, the extracted hyperperiod-check.
+Drawn systems have periodic servers on one or two pcpus, with interfaces given and computed, ties of
+all kinds, jitter, deadlines around the period. Beside their certificates the readers see damaged
+ones, and those of an analysis with a fault in it: what they accept has to be right.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import json
+import math
+import random
+import subprocess
+from collections.abc import Callable
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.support.campaign import draw_for, sizes
+
+from hyperperiod.analysis.analyze import Analysis
+from hyperperiod.analysis.certificate import Certificate, certificate_text, certify
+from hyperperiod.analysis.domains import domain_level
+from hyperperiod.analysis.domains.minimal_budget import MinimalBudget
+from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.servers.server import Group
+from hyperperiod.analysis.verdict import Verdict
+from hyperperiod.cli import main
+from hyperperiod.model import Domain, Interface, Scheduler, System, Task, load_system
+from hyperperiod.model.write import to_toml
+from tools import build_checker
+
+TOP = Path(__file__).parents[2]
+POLICIES = ("ptps", "wcps", "crps", "periodic+edf", "periodic+edf+lend", "periodic+edf+reclaim")
+MS = 1_000_000
+Reader = Callable[[Path, Path], tuple[int, str]]
+
+
+def second_reader() -> Reader:
+    """The reader in Python, in this process."""
+    spec = importlib.util.spec_from_file_location("second_reader", TOP / "proofs/second_reader.py")
+    assert spec is not None, "a file with a name that ends in .py has one"
+    assert spec.loader is not None, "it is read from a file"
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    def read(system: Path, told: Path) -> tuple[int, str]:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            code = module.main([str(system), str(told)])
+        return code, said.getvalue()
+
+    return read
+
+
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory: pytest.TempPathFactory) -> list[Reader]:
+    """The second reader, and before it the checker that Coq makes, where it can be built."""
+    if build_checker.missing() is not None:
+        return [second_reader()]
+    program = tmp_path_factory.mktemp("checker") / "hyperperiod-check"
+    build_checker.build(program)
+
+    def check(system: Path, told: Path) -> tuple[int, str]:
+        done = subprocess.run([program, system, told], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    return [check, second_reader()]
+
+
+class Files:
+    """A system and a certificate as files, and what the readers say of them."""
+
+    def __init__(self, folder: Path, readers: list[Reader]) -> None:
+        self.system, self.told = folder / "system.toml", folder / "certificate.json"
+        self.readers = readers
+
+    def read(self, told: str) -> int:
+        """The exit code of all readers, but for who cannot read it: they differ in what is JSON."""
+        self.told.write_text(told)
+        found = [read(self.system, self.told) for read in self.readers]
+        said = {code if code else said for code, said in found} - {2}
+        assert len(said) <= 1, f"the readers do not agree: {found}"
+        return max(code for code, _ in found)
+
+    def certify(self, system: System) -> Certificate:
+        """The certificate of a system, whose file is written."""
+        self.system.write_text(to_toml(system))
+        analysis = Analysis(load_system(self.system))
+        return certify(analysis, analysis.result(), self.system.read_bytes())
+
+
+@pytest.fixture
+def files(tmp_path: Path, readers: list[Reader]) -> Files:
+    return Files(tmp_path, readers)
+
+
+def drawn_task(draw: random.Random, name: str, period: int, domain: dict[str, Any]) -> Task:
+    deadline = draw.choice([None, None, draw.randint(max(1, period // 2), 2 * period) * MS])
+    punctual = domain["harmonic"]
+    return Task(
+        name=name,
+        kind="periodic" if punctual else draw.choice(["periodic", "periodic", "sporadic"]),
+        period=period * MS,
+        wcet=draw.randint(1, max(1, 250_000 * period)),
+        deadline=None if punctual else deadline,
+        jitter=0 if punctual else draw.choice([0, 0, draw.randint(0, period) * MS // 2]),
+        offset=0 if punctual else draw.choice([0, 0, draw.randint(0, period) * MS]),
+        etf=Fraction(1, 2),
+        priority=draw.randint(0, 2) if domain["scheduler"] == "fp" else None,
+    )
+
+
+def drawn_domain(draw: random.Random, index: int, pcpus: int, *, harmonic: bool) -> Domain:
+    its: dict[str, Any] = {
+        "scheduler": draw.choice(["rm", "dm", "fp", "edf", "edf"]),
+        "harmonic": harmonic,
+    }
+    step = draw.choice([1, 2, 5])
+    periods = [step * draw.choice([4, 8, 16] if harmonic else [4, 6, 7, 10, 16]) for _ in range(3)]
+    tasks = [
+        drawn_task(draw, f"t{number}", period, its)
+        for number, period in enumerate(periods[: draw.randint(1, 3)])
+    ]
+    way = draw.choice(["given", "period", "open"])
+    period = step * draw.choice([1, 2, 4] if harmonic else [1, 2, 3, 5])
+    return Domain(
+        name=f"d{index}",
+        scheduler=its["scheduler"],
+        pcpu=draw.randrange(pcpus),
+        interface=Interface(period=period * MS, budget=draw.randint(1, period * MS))
+        if way == "given"
+        else None,
+        interface_period=period * MS if way == "period" else None,
+        tasks=tasks,
+    )
+
+
+def drawn(draw: random.Random) -> System:
+    """A system of the kind that certificates are about; overloaded ones among them."""
+    pcpus = draw.choice([1, 1, 2])
+    harmonic = draw.random() < 0.3
+    domains = [
+        drawn_domain(draw, index, pcpus, harmonic=harmonic) for index in range(draw.randint(1, 4))
+    ]
+    if draw.random() < 0.3:
+        domains.append(Domain(name="rest", best_effort=True, pcpu=0))
+    return System(
+        name="drawn",
+        policy=draw.choice(POLICIES),
+        pcpus=pcpus,
+        sbf="harmonic" if harmonic else "general",
+        domains=domains,
+    )
+
+
+@pytest.mark.parametrize("path", sorted((TOP / "systems").glob("*.toml")), ids=lambda it: it.stem)
+def test_examples_are_proved_as_far_as_they_can_be(path: Path, files: Files) -> None:
+    done = CliRunner().invoke(main, ["analyze", str(path), "--certificate", str(files.told)])
+    if done.exit_code == 2:
+        assert "pcpu: found nothing" in done.output
+        return
+    files.system, told = path, files.told.read_text()
+    why = [gap["why"] for gap in json.loads(told)["not_certified"]]
+    code = files.read(told)
+    whole = done.exit_code == 0 and all(text.startswith("best effort") for text in why)
+    assert (code == 0) == whole
+    assert whole or done.exit_code == 1 or any("no theorem is about it" in text for text in why)
+
+
+@sizes(150)
+def test_every_yes_is_certified_and_proved(systems: int, files: Files) -> None:
+    proved = 0
+    for number in range(systems):
+        system = drawn(draw_for("certificates", number))
+        made = files.certify(system)
+        found = Analysis(system).result()
+        holds = {one.name for one in found.domains if one.schedulable}
+        certified = {one.domain for one in made.domains}
+        why = {one.domain: one.why for one in made.not_certified}
+        assert certified <= holds
+        for name in holds - certified:
+            assert "more than" in why[name]
+        if not holds:
+            continue
+        proved += len(certified)
+        code = files.read(certificate_text(made))
+        complete = all(text.startswith("best effort") for text in why.values())
+        has_servers = len(made.servers) == sum(one.is_served for one in system.domains)
+        assert code == (0 if complete else 1 if has_servers else 2)
+    assert proved > systems / 2
+
+
+def damages(draw: random.Random, text: str) -> str:
+    """The text with one thing changed: a byte, a number or a line."""
+    way = draw.choice(["byte", "number", "number", "line"])
+    if way == "byte":
+        place = draw.randrange(len(text))
+        return text[:place] + chr(draw.randrange(32, 127)) + text[place + 1 :]
+    lines = text.splitlines(keepends=True)
+    if way == "line":
+        del lines[draw.randrange(len(lines))]
+        return "".join(lines)
+    digits = [place for place, one in enumerate(lines) if any(c.isdigit() for c in one)]
+    place = draw.choice(digits)
+    found = [int(word) for word in lines[place].replace(",", " ").split() if word.isdigit()]
+    if found:
+        other = draw.choice([found[-1] + 1, max(0, found[-1] - 1), 2 * found[-1], 0])
+        lines[place] = lines[place].replace(str(found[-1]), str(other), 1)
+    return "".join(lines)
+
+
+def with_interfaces(system: System, told: dict[str, Any]) -> System:
+    """The system with the servers of a certificate."""
+    interfaces = {
+        one["domain"]: Interface(period_ns=one["period"], budget_ns=one["budget"])
+        for one in told["servers"]
+    }
+    return system.replace(
+        domains=tuple(
+            one.replace(
+                interface=interfaces[one.name],
+                interface_period_ns=None,
+                interface_period_range=None,
+            )
+            if one.name in interfaces
+            else one
+            for one in system.domains
+        )
+    )
+
+
+@sizes(40)
+def test_damaged_certificates_are_refused_unless_they_are_right(systems: int, files: Files) -> None:
+    refused = accepted = 0
+    for number in range(systems):
+        draw = draw_for("damaged certificates", number)
+        system = drawn(draw)
+        text = certificate_text(files.certify(system))
+        for _ in range(5):
+            damaged = damages(draw, text)
+            if damaged == text:
+                continue
+            code = files.read(damaged)
+            refused += code != 0
+            if code == 0:
+                accepted += 1
+                told = json.loads(damaged)
+                assert Analysis(with_interfaces(system, told)).result().schedulable
+    assert refused > accepted
+
+
+# Parts of an analysis with a fault: what is put in their place.
+certificate, resolve, analyze = (
+    import_module(f"hyperperiod.analysis.{name}") for name in ("certificate", "resolve", "analyze")
+)
+RBF, DBF, HORIZON = certificate.rbf, certificate.dbf, certificate._horizon
+RANKS, MINIMAL_BUDGET = certificate.component_of_tasks, resolve.minimal_budget
+HOST_LEVEL = analyze.host_level
+
+
+def budget_less_one(*given: Any) -> MinimalBudget:
+    found: MinimalBudget = MINIMAL_BUDGET(*given)
+    return found._replace(budget_ns=max(1, (found.budget_ns or 1) - 1))
+
+
+def says_yes(domain: Domain, contract: object) -> domain_level.DomainVerdict:  # noqa: ARG001
+    yes = Verdict.yes(1)
+    return domain_level.DomainVerdict(yes, {task.name: yes for task in domain.tasks})
+
+
+def hosts_say_yes(*given: Any, **options: Any) -> Any:
+    found = HOST_LEVEL(*given, **options)
+    return found._replace(servers=[Verdict.yes(1) for _ in found.servers])
+
+
+FAULTS: dict[str, list[tuple[object, str, Any]]] = {
+    "the floor that the paper prints": [
+        (
+            certificate,
+            "rbf",
+            lambda loads, t: sum((t + x.jitter) // x.period * x.wcet for x in loads),
+        )
+    ],
+    "jitter is not looked at": [
+        (certificate, "rbf", lambda loads, t: RBF([x._replace(jitter=0) for x in loads], t))
+    ],
+    "higher tasks are not looked at": [(certificate, "rbf", lambda loads, t: RBF(loads[-1:], t))],
+    "one nanosecond less is asked for": [(certificate, "rbf", lambda loads, t: RBF(loads, t) - 1)],
+    "deadlines count as behind the window": [
+        (certificate, "dbf", lambda loads, t: DBF(loads, t - 1))
+    ],
+    "first jobs only": [
+        (certificate, "dbf", lambda loads, t: sum(x.wcet for x in loads if x.deadline <= t))
+    ],
+    "jitter is not looked at under EDF": [
+        (certificate, "dbf", lambda loads, t: DBF([x._replace(jitter=0) for x in loads], t))
+    ],
+    "a blackout of one gap": [
+        (Supply, "blackout_ns", property(lambda it: it.period_ns - it.budget_ns))
+    ],
+    "no blackout": [(Supply, "blackout_ns", property(lambda it: 0))],  # noqa: ARG005
+    "more supply": [(Supply, "time_for", lambda it, work: max(1, it.blackout_ns + work - 1))],
+    "half the horizon": [(certificate, "_horizon", lambda *given: HORIZON(*given) // 2)],
+    "a multiple of tasks' periods alone": [
+        (certificate, "lcm", lambda own, *others: math.lcm(*others))  # noqa: ARG005
+    ],
+    "tasks in the order of their deadlines": [
+        (
+            certificate,
+            "component_of_tasks",
+            lambda how, tasks: RANKS(Scheduler.DM if how is Scheduler.RM else how, tasks),
+        )
+    ],
+    "equal tasks in the other order": [
+        (certificate, "component_of_tasks", lambda how, tasks: RANKS(how, tasks[::-1]))
+    ],
+    "servers of equal priority are not looked at": [
+        (
+            Group,
+            "before",
+            lambda it, own: [x for x in it.servers if x.priority < own.priority],
+        )
+    ],
+    "no other server is looked at": [(Group, "before", lambda it, own: [])],  # noqa: ARG005
+    "budgets a nanosecond short": [
+        (resolve, "minimal_budget", budget_less_one),
+        (analyze, "judge_domain", says_yes),
+    ],
+    "the harmonic supply for all tasks": [
+        (domain_level, "refusal", lambda *given: None)  # noqa: ARG005
+    ],
+    "all domains are schedulable": [(analyze, "judge_domain", says_yes)],
+    "all servers get their budgets": [(analyze, "host_level", hosts_say_yes)],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_the_analysis_is_found_by_the_readers(
+    fault: str, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(400):
+        system = drawn(draw_for("faults", number))
+        with monkeypatch.context() as faulty:
+            for where, name, other in FAULTS[fault]:
+                faulty.setattr(where, name, other)
+            made = files.certify(system)
+        if made.domains and files.read(certificate_text(made)) == 1:
+            said = files.readers[-1](files.system, files.told)[1]
+            if said.startswith("not proved: "):
+                return
+    pytest.fail(f"nobody found that {fault}")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["systems/flight-control.toml", "--policy", "ptps"], "found --policy beside it"),
+        (["-"], "found a system that was read from <stdin>"),
+        (["systems/flight-control.toml", "--certificate", "x.txt"], "allowed: a name that ends"),
+    ],
+)
+def test_what_the_checker_could_not_read_gets_no_certificate(given: list[str], said: str) -> None:
+    with contextlib.chdir(TOP):
+        text = Path("systems/flight-control.toml").read_text()
+        done = CliRunner().invoke(main, ["analyze", "--certificate", "x.json", *given], input=text)
+        assert done.exit_code == 2
+        assert said in done.output
+        assert not Path("x.json").exists()
