@@ -6,8 +6,8 @@
 
 A console block is fenced as `console`; lines that begin with `$ ` are commands, what follows is
 what they print on both streams. The commands of one page run in one folder that has the
-repository's systems and docs and an empty `out`; `$ echo $?` works, as in a shell. Spaces at the
-ends of lines do not count. A block of another language with a title, fenced as
+repository's systems, docs and proofs and an empty `out`; `$ echo $?` works, as in a shell. Spaces
+at the ends of lines do not count. A block of another language with a title, fenced as
 `toml title="a.toml"`, is a file that the reader writes: it is there for the commands below it.
 """
 
@@ -81,7 +81,7 @@ def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         (place / "out").mkdir()
-        for part in ("systems", "docs"):
+        for part in ("systems", "docs", "proofs"):
             (place / part).symlink_to(TOP / part)
         yield place
 

@@ -254,7 +254,7 @@ def beyond(domain: dict[str, Any]) -> str:
     """Returns what of a domain is not known here, though its server is one like all others."""
     if domain.get("scheduler", "rm") not in ("rm", "dm", "fp", "edf"):
         return f"scheduler {domain['scheduler']}"
-    if domain.get("guest", "executive") != "executive":
+    if "guest" in domain:
         return "guest"
     tasks = domain.get("task") or []
     for task in tasks:
@@ -389,7 +389,8 @@ def is_best_effort(domain: dict[str, Any]) -> bool:
 
 def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str]:
     """Returns exit code and line; LineError for what does not hold, FileError for a bad file."""
-    require_known(system, {"name", "description", "policy", "pcpus", "sbf", "domain"}, "system")
+    keys = {"name", "description", "policy", "pcpus", "quantum", "sbf", "domain"}
+    require_known(system, keys, "system")
     order = ORDERS.get(text(system, "policy", "system"))
     if order is None:
         refuse("system", f"policy {system['policy']}: not known to this checker")

@@ -43,7 +43,7 @@ VERSION = 1
 MOST_POINTS = 100_000
 """Of the windows of a domain under EDF; a certificate with more is for nobody to read."""
 
-_OF_SYSTEMS = {"name", "description", "policy", "pcpus", "sbf", "domains", "spare"}
+_OF_SYSTEMS = {"name", "description", "policy", "pcpus", "quantum_ns", "sbf", "domains", "spare"}
 _OF_DOMAINS = {"name", "scheduler", "vcpus", "pcpu", "priority", "interface", "interface_period_ns"}
 _OF_DOMAINS |= {"interface_period_range", "best_effort", "spread", "together", "apart", "tasks"}
 _OF_TASKS = {"name", "kind", "period_ns", "wcet_ns", "deadline_ns", "offset_ns", "jitter_ns"}
