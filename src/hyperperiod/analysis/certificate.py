@@ -41,7 +41,7 @@ from hyperperiod.model.result_object import ResultObject
 
 VERSION = 1
 MOST_POINTS = 100_000
-"""Of the windows of a domain under EDF; a certificate with more is for nobody to read."""
+"""So many windows of a domain under EDF are written down at most: more are for nobody to read."""
 
 _OF_SYSTEMS = {"name", "description", "policy", "pcpus", "quantum_ns", "sbf", "domains", "spare"}
 _OF_DOMAINS = {"name", "scheduler", "vcpus", "pcpu", "priority", "interface", "interface_period_ns"}
