@@ -365,11 +365,8 @@ class Judged(NamedTuple):
 
 
 def read_judged(domain: dict[str, Any], server: Task, told: dict[str, Any]) -> Judged:
-    """A domain with the evidence for it; FileError for one that is not known here."""
+    """A domain with the evidence for it."""
     name = server.name
-    why = beyond(domain)
-    if why:
-        refuse(name, f"{why} is not known to this checker")
     scheduler = domain.get("scheduler", "rm")
     tasks = [read_task(one, scheduler, name) for one in tables(domain, "task", name)]
     read_evidence(told, tasks, scheduler, name)
@@ -419,9 +416,10 @@ def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str
             refuse("certificate", f"no server for {name}")
         told = proofs.servers.pop(0)
         server, pcpu = read_server(domain, told, by_priority, pcpus)
-        sharing.setdefault(pcpu, []).append((server, {**told, "needed": proof is not None}))
-        if proof is None:
-            left_out.append((name, beyond(domain) or "not in the certificate"))
+        why = beyond(domain) or ("not in the certificate" if proof is None else "")
+        sharing.setdefault(pcpu, []).append((server, {**told, "needed": not why}))
+        if proof is None or why:
+            left_out.append((name, why))
         else:
             judged.append(read_judged(domain, server, proof))
     if any(proofs):

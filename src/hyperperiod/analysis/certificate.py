@@ -42,6 +42,8 @@ from hyperperiod.model.result_object import ResultObject
 VERSION = 1
 MOST_POINTS = 100_000
 """So many windows of a domain under EDF are written down at most: more are for nobody to read."""
+MOST_DIGITS = 4_000
+"""So long is a number at most: readers of JSON refuse longer ones."""
 
 _OF_SYSTEMS = {"name", "description", "policy", "pcpus", "quantum_ns", "sbf", "domains", "spare"}
 _OF_DOMAINS = {"name", "scheduler", "vcpus", "pcpu", "priority", "interface", "interface_period_ns"}
@@ -260,6 +262,8 @@ def _least_window(
 def _points(loads: Sequence[Load], supply: Supply) -> _Points:
     """Returns the windows that show all others; _NoEvidence if those are too many."""
     multiple = lcm(supply.period_ns, *(load.period for load in loads))
+    if multiple >= 10**MOST_DIGITS:
+        raise _NoEvidence(f"the multiple of all periods has more than {MOST_DIGITS:,} digits")
     horizon = _horizon(loads, supply, multiple)
     points: list[int] = []
     top = horizon
