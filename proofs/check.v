@@ -28,6 +28,11 @@ Definition request (rows : list (N * row)) (rank t : N) : N :=
   total (fun '(k, one) =>
     if k <=? rank then up (t + r_jitter one) (r_period one) * r_cost one else 0) rows.
 
+(* The same, with q jobs of one of the rows in place of all of its own. *)
+Definition job_request (rows : list (N * row)) (one : N * row) (q t : N) : N :=
+  let its := snd one in
+  request rows (fst one) t + q * r_cost its - up (t + r_jitter its) (r_period its) * r_cost its.
+
 Definition demand (rows : list (N * row)) (t : N) : N :=
   total (fun '(_, one) =>
     if r_deadline one <=? t
@@ -78,12 +83,12 @@ Definition told_otherwise (told : option N) (really : N) : bool :=
   end.
 
 (* Fixed priority: some window in which no more is asked for than there is. *)
-Definition window_fails (rows : list (N * row)) (bound : N -> N) (one : N * row) : option string :=
+Definition window_fails (rows : list (N * row)) (bound : N -> N) (most : N) (one : N * row)
+  : option string :=
   let t := r_window (snd one) in
   if t =? 0 then Some (r_name (snd one) ++ ": no window")
-  else if r_deadline (snd one) <? t
-  then Some (r_name (snd one) ++ ": window " ++ show t ++ " is above the deadline "
-             ++ show (r_deadline (snd one)))
+  else if most <? t
+  then Some (r_name (snd one) ++ ": window " ++ show t ++ " is above the deadline " ++ show most)
   else if bound t <? request rows (fst one) t
   then Some (r_name (snd one) ++ ": window " ++ show t ++ ": demand "
              ++ show (request rows (fst one) t) ++ " is above supply " ++ show (bound t))
@@ -92,6 +97,37 @@ Definition window_fails (rows : list (N * row)) (bound : N -> N) (one : N * row)
   then Some (r_name (snd one) ++ ": window " ++ show t ++ ": demand is "
              ++ show (request rows (fst one) t) ++ " and supply " ++ show (bound t))
   else None.
+
+(* Windows of jobs, from the q-th on: up to its deadline, if it comes as early as it may. *)
+Fixpoint jobs_fail (rows : list (N * row)) (bound : N -> N) (one : N * row) (q : N)
+  (windows : list N) : option string :=
+  match windows with
+  | [] => None
+  | t :: rest =>
+      let most := (q - 1) * r_period (snd one) - r_jitter (snd one) + r_deadline (snd one) in
+      if most <? t
+      then Some (r_name (snd one) ++ ": job " ++ show q ++ ": window " ++ show t
+                 ++ " is above the deadline " ++ show most)
+      else if bound t <? job_request rows one q t
+      then Some (r_name (snd one) ++ ": job " ++ show q ++ ": window " ++ show t ++ ": demand "
+                 ++ show (job_request rows one q t) ++ " is above supply " ++ show (bound t))
+      else jobs_fail rows bound one (q + 1) rest
+  end.
+
+(* One window up to the deadline for all jobs, or one for each job that comes in it. *)
+Definition task_fails (rows : list (N * row)) (bound : N -> N) (one : N * row) : option string :=
+  let its := snd one in
+  match r_jobs its with
+  | [] => window_fails rows bound (r_deadline its) one
+  | windows =>
+      let come := up (r_window its + r_jitter its) (r_period its) in
+      match window_fails rows bound (r_window its) one with
+      | None => if N.of_nat (length windows) =? come then jobs_fail rows bound one 1 windows
+                else Some (r_name its ++ ": window " ++ show (r_window its) ++ ": jobs are "
+                           ++ show come)
+      | found => found
+      end
+  end.
 
 Fixpoint points_fail (rows : list (N * row)) (P B x top : N) (points : list N) : option string :=
   match points with
@@ -142,7 +178,7 @@ Definition domain_fails (one : vm) : option string :=
                 (first (harmonic_fails P) rows) with
         | None =>
             match v_order one with
-            | Fixed => first (window_fails rows (supplied P B x)) rows
+            | Fixed => first (task_fails rows (supplied P B x)) rows
             | Edf => edf_fails rows P B x (v_multiple one) (v_horizon one) (v_points one)
             end
         | found => found
@@ -172,7 +208,7 @@ Definition pcpu_fails (sys : system) (p : N) : option string :=
       match s_order sys with
       | ByRank => first (fun one =>
           also_if (v_judged one || negb (r_window (v_server one) =? 0))
-            (match window_fails (tied servers) (fun t => t)
+            (match window_fails (tied servers) (fun t => t) (r_deadline (v_server one))
                      (r_number (v_server one), v_server one) with
              | None => None
              | Some why => Some ("server of " ++ why)

@@ -69,8 +69,7 @@ Theorem fixed_priority_harmonic P B n tasks rank gets r :
   0 < B <= P -> deferrable P B (busy n r) gets ->
   constrained n tasks -> in_phase n tasks r -> divides n tasks P ->
   jobs_of n tasks r -> fixed_priority n rank gets r ->
-  (forall i, i < n -> exists t, 0 < t <= deadline (tasks i) /\
-     rbf n tasks rank i t <= sbf P B (harmonic P B) t) ->
+  (forall i, i < n -> in_windows n tasks rank (sbf P B (harmonic P B)) i) ->
   in_time n tasks r.
 Proof.
   intros budget law shape phase dividing jobs legal test j inside.
@@ -80,13 +79,12 @@ Proof.
   apply (late_fixed_priority n tasks rank gets r i k (fun h low => proj1 (shape h low)) jobs legal
     inside missed).
   intros (w & early & latest & nothing & working & less).
-  destruct (test i inside) as (t & window & enough). specialize (less t window).
+  destruct (less _ (test i inside)) as (t & short & fewer).
   assert (sbf P B (harmonic P B) t <= amount gets w t); [|lia].
   apply (window_supplied P B n tasks gets r budget law shape phase dividing
     (fun j => rank (fst j) <= rank i) i k); try assumption.
-  - unfold due. cbn [fst]. lia.
   - intros j _ real first. now apply (sooner (due tasks r j)).
-  - apply (throughout_part _ _ _ _ _ working); unfold due; cbn [fst]; lia.
+  - apply (throughout_part _ _ _ _ _ working); lia.
 Qed.
 
 Theorem edf_harmonic P B n tasks gets r :

@@ -187,12 +187,12 @@ Proof.
     destruct (pending_unspent o l x before waits) as [there left_over].
     destruct waits as (real & _). cbn [fst] in real.
     destruct (proj2 legal x o real left_over) as (other & who & first_of_all).
-    exists (other, x / every (servers other)). split.
+    replace l with (x / every (servers o))
+      by (apply same_period; [now apply periods|assumption]).
+    exists (other, x / every (servers other)). split; [|split].
     + cbn [runs late]. unfold payer. apply Nat.ltb_lt in before. now rewrite before, who.
-    + rewrite keys by apply (proj1 legal x other who).
-      replace l with (x / every (servers o))
-        by (apply same_period; [now apply periods|assumption]).
-      now rewrite keys.
+    + rewrite keys by apply (proj1 legal x other who). now rewrite keys.
+    + cbn [fst snd]. intros -> _. apply le_n.
 Qed.
 
 Lemma late_incomplete : ~ complete late (s, k) (due (fun i => as_task (servers i)) late (s, k)).
@@ -211,9 +211,12 @@ Proof.
   apply (late_fixed_priority m (fun i => as_task (servers i)) (fun i => rank (servers i))
     (fun x => x <? ends) late s k periods late_jobs); [|assumption|apply late_incomplete|].
   - apply late_scheduled. intros o x _. now rewrite ranked.
-  - intros (w & early & _ & _ & _ & less). specialize (less t window).
-    cbn [release late fst snd] in early. fold start in early.
-    rewrite all_there in less; unfold ends; lia.
+  - intros (w & early & _ & _ & _ & less).
+    destruct (less (fun t => t)) as (u & before & fewer).
+    { apply one_window. now exists t. }
+    unfold due in before. cbn [release late fst snd as_task deadline] in before.
+    fold start in before.
+    rewrite all_there in fewer; unfold ends; lia.
 Qed.
 
 Lemma not_by_deadline : by_order = ByDeadline ->
@@ -315,8 +318,7 @@ Qed.
 (* The test of the domain's scheduler, on a supply with a bound. *)
 Definition fits (d : domain) (bound : nat -> nat) : Prop :=
   match scheduler d with
-  | FixedPriority ranks => forall i, i < size d -> exists t, 0 < t <= deadline (members d i) /\
-      rbf (size d) (members d) ranks i t <= bound t
+  | FixedPriority ranks => forall i, i < size d -> in_windows (size d) (members d) ranks bound i
   | EarliestDeadline => forall t, dbf (size d) (members d) t <= bound t
   end.
 

@@ -18,8 +18,9 @@
    the release.
 
    Jobs are independent, preempted at no cost, never suspend themselves and end when their work is
-   done. A domain has one vcpu. A quantum only decides between equals, which is left open here. Not
-   in the model: overheads, blocking, stolen time, flows, several vcpus, changes while it runs. *)
+   done; those of one task run in their order. A domain has one vcpu. A quantum only decides between
+   equal tasks or servers, which is left open here. Not in the model: overheads, blocking, stolen
+   time, flows, several vcpus, changes while it runs. *)
 
 From Coq Require Import Arith.
 
@@ -139,11 +140,12 @@ Definition jobs_of (n : nat) (tasks : nat -> task) (r : run) : Prop :=
     work r (i, k) <= cost (tasks i).
 
 (* Who runs has the processor and is pending; while the domain has the processor and work, one runs,
-   and it is one with the lowest key. *)
+   and it is one with the lowest key. Of those of one task with equal keys it is the first. *)
 Definition scheduled (n : nat) (key : job -> nat) (gets : supply) (r : run) : Prop :=
   (forall x j, runs r x = Some j -> gets x = true /\ pending n r j x) /\
   (forall x j, gets x = true -> pending n r j x ->
-     exists other, runs r x = Some other /\ key other <= key j).
+     exists other, runs r x = Some other /\ key other <= key j /\
+       (fst other = fst j -> key other = key j -> snd other <= snd j)).
 
 Definition due (tasks : nat -> task) (r : run) (j : job) : nat :=
   release r j + deadline (tasks (fst j)).
@@ -161,8 +163,9 @@ Definition in_phase (n : nat) (tasks : nat -> task) (r : run) : Prop :=
 Definition divides (n : nat) (tasks : nat -> task) (P : nat) : Prop :=
   forall i, i < n -> (exists m, P = m * period (tasks i)) \/ (exists m, period (tasks i) = m * P).
 
-(* Preemptive fixed priority, the lowest rank first, and EDF. Nothing is said of jobs with equal
-   keys: of tasks of one rank either may go first, at every instant anew. *)
+(* Preemptive fixed priority, the lowest rank first, and EDF. Nothing is said of equal keys of two
+   tasks: of tasks of one rank either may go first, at every instant anew. Jobs of one task run in
+   their order. *)
 Definition fixed_priority (n : nat) (rank : nat -> nat) (gets : supply) (r : run) : Prop :=
   scheduled n (fun j => rank (fst j)) gets r.
 Definition edf (n : nat) (tasks : nat -> task) (gets : supply) (r : run) : Prop :=
@@ -179,6 +182,25 @@ Definition rbf (n : nat) (tasks : nat -> task) (rank : nat -> nat) (i t : nat) :
     if rank h <=? rank i
     then ceiling (t + jitter (tasks h)) (period (tasks h)) * cost (tasks h)
     else 0).
+
+(* The same, with q jobs of task i in place of all of its own. *)
+Definition job_rbf (n : nat) (tasks : nat -> task) (rank : nat -> nat) (i q t : nat) : nat :=
+  sum n (fun h =>
+    if rank h <=? rank i
+    then (if h =? i then q else ceiling (t + jitter (tasks h)) (period (tasks h))) * cost (tasks h)
+    else 0).
+
+(* The test of task i under fixed priority. As long as there is work that is not lower, it is done
+   within L. Of the task's jobs that come meanwhile the q-th comes no earlier than (q - 1) periods
+   after the beginning, but for the jitter; a window up to its deadline holds what is to be done
+   until then. *)
+Definition in_windows (n : nat) (tasks : nat -> task) (rank : nat -> nat) (bound : nat -> nat)
+  (i : nat) : Prop :=
+  let own := tasks i in
+  exists L (t : nat -> nat), 0 < L /\ rbf n tasks rank i L <= bound L /\
+    forall q, 0 < q <= ceiling (L + jitter own) (period own) ->
+      t q <= (q - 1) * period own - jitter own + deadline own /\
+      job_rbf n tasks rank i q (t q) <= bound (t q).
 
 (* The most work of n tasks that is released and due in a window of length t
    (tasks/demand_bound.py). *)

@@ -394,7 +394,7 @@ Definition periodic_kind (l : table) : bool :=
   | _ => true
   end.
 
-(* A task with its window in the certificate, under rm, dm or fp. *)
+(* A task with its windows in the certificate, under rm, dm or fp. *)
 Definition task_row (scheduler : string) (l : table) (evidence : option table) : result row :=
   name <- required text "name" l ;;
   within ("task " ++ name) (
@@ -408,7 +408,7 @@ Definition task_row (scheduler : string) (l : table) (evidence : option table) :
              else if String.eqb scheduler "fp" then required number "priority" l
              else Good 0) ;;
     let said := match evidence with Some told => told | None => [] end in
-    _ <- only ["task"; "window"; "demand"; "supply"] said ;;
+    _ <- only ["task"; "window"; "demand"; "supply"; "jobs"] said ;;
     _ <- (match evidence with
           | Some told => if named_by "task" name told then Good tt
                          else Bad "the certificate names another one in its place"
@@ -417,10 +417,11 @@ Definition task_row (scheduler : string) (l : table) (evidence : option table) :
     window <- with_default number "window" said 0 ;;
     demand <- optional number "demand" said ;;
     supply <- optional number "supply" said ;;
+    jobs <- with_default numbers "jobs" said [] ;;
     Good {| r_name := name; r_number := rank; r_cost := cost; r_period := period;
             r_deadline := deadline; r_jitter := jitter;
             r_strict := periodic_kind l && (offset =? 0);
-            r_window := window; r_demand := demand; r_supply := supply |}).
+            r_window := window; r_demand := demand; r_supply := supply; r_jobs := jobs |}).
 
 Fixpoint task_rows (scheduler : string) (tasks evidence : list table) : result (list row) :=
   match tasks, evidence with
@@ -513,7 +514,7 @@ Definition server_row (by_period one_pcpu : bool) (one : source) (said : table)
     window <- with_default number "window" said 0 ;;
     Good ({| r_name := name; r_number := rank; r_cost := budget; r_period := period;
              r_deadline := period; r_jitter := 0; r_strict := true;
-             r_window := window; r_demand := None; r_supply := None |}, pcpu)).
+             r_window := window; r_demand := None; r_supply := None; r_jobs := [] |}, pcpu)).
 
 Definition unjudged (server : row) (pcpu : N) : vm :=
   {| v_server := server; v_pcpu := pcpu; v_judged := false; v_order := Fixed; v_tasks := [];

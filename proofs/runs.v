@@ -64,9 +64,10 @@ Context (n : nat) (key : job -> nat) (release work : job -> nat).
 Definition open (x : nat) (past : list (option job)) (j : job) : bool :=
   (release j <=? x) && (times j past <? work j).
 
-(* A job that is released by x is among the first x + 1 of its task. *)
+(* A job that is released by x is among the first x + 1 of its task. Of equal keys the one with the
+   lowest number goes first. *)
 Definition decide (x : nat) (past : list (option job)) : option job :=
-  best key (open x past) (list_prod (seq 0 n) (seq 0 (S x))).
+  best (fun j => key j * S x + snd j) (open x past) (list_prod (seq 0 n) (seq 0 (S x))).
 
 End Decision.
 
@@ -84,15 +85,22 @@ Proof.
 Qed.
 
 Lemma decide_first j : pending n r j x ->
-  exists other, decide n key (release r) (work r) x past = Some other /\ key other <= key j.
+  exists other, decide n key (release r) (work r) x past = Some other /\ key other <= key j /\
+    (fst other = fst j -> key other = key j -> snd other <= snd j).
 Proof.
   destruct j as [i k]. intros (inside & early & unfinished). cbn [fst] in inside.
-  apply best_is_first.
-  - pose proof (arrivals_apart n tasks r i 0 k jobs inside) as apart. cbn [plus] in apart.
-    destruct (jobs i k) as (_ & delayed & _); [assumption|]. pose proof (shape i inside).
-    apply in_prod_iff. split; apply in_seq; nia.
+  assert (k <= x).
+  { pose proof (arrivals_apart n tasks r i 0 k jobs inside) as apart. cbn [plus] in apart.
+    destruct (jobs i k) as (_ & delayed & _); [assumption|]. pose proof (shape i inside). nia. }
+  destruct (best_is_first (fun j => key j * S x + snd j) (open (release r) (work r) x past)
+    (list_prod (seq 0 n) (seq 0 (S x))) (i, k)) as ([h l] & chosen & before).
+  - apply in_prod_iff. split; apply in_seq; lia.
   - apply andb_true_intro. split; [now apply Nat.leb_le|]. apply Nat.ltb_lt.
     rewrite past_is. unfold complete in unfinished. lia.
+  - exists (h, l). split; [exact chosen|].
+    apply best_is_open in chosen as [listed _]. apply in_prod_iff in listed as [_ listed].
+    apply in_seq in listed. cbn [fst snd] in *.
+    split; [|intros _ same; rewrite same in before]; nia.
 Qed.
 
 End Right.
@@ -407,5 +415,6 @@ Proof.
   intros law jobs legal.
   apply (fixed_priority_on_server 4 3 (Periodic 4)) with (rank := fun i => i) (gets := gets);
     [repeat split; lia|exact law|apply (two_constrained 7); lia|exact jobs|exact legal|].
-  intros [|[|i]] inside; [exists 3|exists 7|lia]; vm_compute; lia.
+  intros i inside. apply one_window.
+  destruct i as [|[|i]]; [exists 3|exists 7|lia]; vm_compute; lia.
 Qed.

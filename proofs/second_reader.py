@@ -100,19 +100,33 @@ class Supply(NamedTuple):
 
 
 def require_window(own: Task, tasks: list[Task], supplied: Any, told: dict[str, Any]) -> None:
-    """Fails unless the window of a task holds the work of all that are not lower."""
-    window = told.get("window", 0)
-    if not 0 < window <= own.deadline:
+    """Fails unless the windows of a task hold the work of all that are not lower, itself too.
+
+    That is one up to its deadline for all jobs, or one for each job that comes in it.
+    """
+    window, jobs = told.get("window", 0), told.get("jobs", [])
+    if not window or (window > own.deadline and not jobs):
         raise LineError(f"{own.name}: window {window} of a deadline {own.deadline}")
     asked, got = request(tasks, window), supplied(window)
     if asked > got:
         raise LineError(f"{own.name}: window {window}: demand {asked} is above supply {got}")
     if told.get("demand", asked) != asked or told.get("supply", got) != got:
         raise LineError(f"{own.name}: window {window}: demand is {asked} and supply {got}")
+    if jobs and len(jobs) != -(-(window + own.jitter) // own.period):
+        raise LineError(f"{own.name}: window {window}: not as many jobs as come in it")
+    others = [one for one in tasks if one is not own]
+    for before, end in enumerate(jobs):
+        latest = max(0, before * own.period - own.jitter) + own.deadline
+        asked = (before + 1) * own.cost + request(others, end)
+        if end > latest or asked > supplied(end):
+            raise LineError(
+                f"{own.name}: job {before + 1}: window {end} of a deadline {latest}: "
+                f"demand {asked}, supply {supplied(end)}"
+            )
 
 
 def require_fixed_priority(tasks: list[Task], supply: Supply, told: dict[str, Any]) -> None:
-    """Fails unless each task has its window (Lemma 1, with the ceiling)."""
+    """Fails unless each task has its windows (Lemma 1, with the ceiling; Lehoczky, RTSS 1990)."""
     for place, own in enumerate(tasks):
         before = [one for other, one in enumerate(tasks) if (one.rank, other) <= (own.rank, place)]
         require_window(own, before, supply.of, told["tasks"][place])
@@ -316,9 +330,11 @@ def read_evidence(told: dict[str, Any], tasks: list[Task], scheduler: str, where
     if [row.get("task") for row in rows] != [one.name for one in tasks]:
         refuse(where, "the certificate has not the tasks of the domain")
     for row in rows:
-        require_known(row, {"task", "window", "demand", "supply"}, where)
+        require_known(row, {"task", "window", "demand", "supply", "jobs"}, where)
         for key in ("window", "demand", "supply"):
             whole(row, key, where, 0)
+        for end in listed(row, "jobs", where):
+            whole({"jobs": end}, "jobs", where)
 
 
 class Proofs(NamedTuple):

@@ -39,6 +39,36 @@ Proof.
   rewrite N2Nat.inj_mul, up_is, N2Nat.inj_add. reflexivity.
 Qed.
 
+Lemma sum_but_one n f g i : (i < n)%nat -> (forall h, h <> i -> f h = g h) ->
+  (sum n f + g i = sum n g + f i)%nat.
+Proof.
+  induction n as [|n IH]; intros inside same; [lia|]. cbn [sum].
+  destruct (Nat.eq_dec i n) as [->|other].
+  - rewrite (sum_same n f g) by (intros; apply same; lia). lia.
+  - rewrite (same n) by congruence. specialize (IH ltac:(lia) same). lia.
+Qed.
+
+Lemma job_request_is rows i q t : (i < length rows)%nat ->
+  N.to_nat (job_request rows (nth i rows (0, no_row)) q t) =
+  job_rbf (length rows) (nth_task rows) (nth_rank rows) i (N.to_nat q) (N.to_nat t).
+Proof.
+  intros inside. unfold job_request.
+  rewrite N2Nat.inj_sub, N2Nat.inj_add, !N2Nat.inj_mul, up_is, N2Nat.inj_add, request_is.
+  unfold rbf, job_rbf.
+  pose proof (sum_but_one (length rows) (fun h => if nth_rank rows h <=? nth_rank rows i
+    then (if h =? i then N.to_nat q else ceiling (N.to_nat t + jitter (nth_task rows h))
+      (period (nth_task rows h))) * cost (nth_task rows h) else 0)%nat
+    (fun h => if nth_rank rows h <=? nth_rank rows i
+      then ceiling (N.to_nat t + jitter (nth_task rows h)) (period (nth_task rows h))
+        * cost (nth_task rows h) else 0)%nat i inside) as equal.
+  cbn beta in equal. rewrite Nat.leb_refl, Nat.eqb_refl in equal.
+  specialize (equal ltac:(intros h other; apply Nat.eqb_neq in other; now rewrite other)).
+  change (N.to_nat (r_cost (snd (nth i rows (0, no_row))))) with (cost (nth_task rows i)).
+  change (N.to_nat (r_jitter (snd (nth i rows (0, no_row))))) with (jitter (nth_task rows i)).
+  change (N.to_nat (r_period (snd (nth i rows (0, no_row))))) with (period (nth_task rows i)).
+  lia.
+Qed.
+
 Lemma demand_is rows t :
   N.to_nat (demand rows t) = dbf (length rows) (nth_task rows) (N.to_nat t).
 Proof.
@@ -221,24 +251,60 @@ Qed.
 Lemma nth_row {A : Type} (l : list A) i none : (i < length l)%nat -> In (nth i l none) l.
 Proof. apply nth_In. Qed.
 
-Lemma window_enough rows bound one : window_fails rows bound one = None ->
-  0 < r_window (snd one) <= r_deadline (snd one) /\
+Lemma window_enough rows bound most one : window_fails rows bound most one = None ->
+  0 < r_window (snd one) <= most /\
   request rows (fst one) (r_window (snd one)) <= bound (r_window (snd one)).
 Proof.
   unfold window_fails. destruct (N.eqb_spec (r_window (snd one)) 0); [discriminate|].
-  destruct (N.ltb_spec (r_deadline (snd one)) (r_window (snd one))); [discriminate|].
+  destruct (N.ltb_spec most (r_window (snd one))); [discriminate|].
   destruct (N.ltb_spec (bound (r_window (snd one))) (request rows (fst one) (r_window (snd one))));
     [discriminate|]. intros _. lia.
 Qed.
 
-Lemma windows_enough rows bound : first (window_fails rows bound) rows = None ->
-  forall i, (i < length rows)%nat -> exists t, 0 < t <= r_deadline (snd (nth i rows (0, no_row))) /\
-    (rbf (length rows) (nth_task rows) (nth_rank rows) i (N.to_nat t) <= N.to_nat (bound t))%nat.
+Lemma jobs_enough rows bound one windows q j : jobs_fail rows bound one q windows = None ->
+  (j < length windows)%nat ->
+  let t := nth j windows 0 in
+  let number := q + N.of_nat j in
+  t <= (number - 1) * r_period (snd one) - r_jitter (snd one) + r_deadline (snd one) /\
+  job_request rows one number t <= bound t.
 Proof.
-  intros good i inside. pose proof (nth_row rows i (0, no_row) inside) as real.
-  destruct (window_enough _ _ _ (first_none _ _ good _ real)) as [window enough].
-  exists (r_window (snd (nth i rows (0, no_row)))). split; [assumption|].
-  rewrite <- request_is. lia.
+  revert q j. induction windows as [|t rest IH]; cbn [jobs_fail length]; intros q j good inside;
+    [lia|].
+  destruct (N.ltb_spec ((q - 1) * r_period (snd one) - r_jitter (snd one) + r_deadline (snd one))
+    t); [discriminate|].
+  destruct (N.ltb_spec (bound t) (job_request rows one q t)); [discriminate|].
+  destruct j as [|j]; cbn [nth].
+  - now rewrite N.add_0_r.
+  - replace (q + N.of_nat (S j)) with (q + 1 + N.of_nat j) by lia. apply IH; [assumption|lia].
+Qed.
+
+(* What a task fulfils, where a bound is computed by another function of binary numbers. *)
+Lemma task_enough rows bound supply i : (forall t, N.to_nat (bound t) = supply (N.to_nat t)) ->
+  (i < length rows)%nat -> task_fails rows bound (nth i rows (0, no_row)) = None ->
+  in_windows (length rows) (nth_task rows) (nth_rank rows) supply i.
+Proof.
+  intros same inside good. unfold task_fails in good.
+  destruct (r_jobs (snd (nth i rows (0, no_row)))) as [|head rest] eqn:told.
+  - apply window_enough in good as [window enough]. apply one_window.
+    exists (N.to_nat (r_window (snd (nth i rows (0, no_row))))). split.
+    + unfold nth_task, task_of. cbn [deadline]. lia.
+    + rewrite <- request_is, <- same. lia.
+  - rewrite <- told in good.
+    destruct (window_fails _ _ _ _) eqn:level in good; [discriminate|].
+    apply window_enough in level as [window enough].
+    destruct (N.eqb_spec (N.of_nat (length (r_jobs (snd (nth i rows (0, no_row))))))
+      (up (r_window (snd (nth i rows (0, no_row))) + r_jitter (snd (nth i rows (0, no_row))))
+        (r_period (snd (nth i rows (0, no_row)))))) as [number|]; [|discriminate].
+    exists (N.to_nat (r_window (snd (nth i rows (0, no_row))))),
+      (fun q => N.to_nat (nth (q - 1) (r_jobs (snd (nth i rows (0, no_row)))) 0)).
+    split; [lia|]. split; [rewrite <- request_is, <- same; lia|].
+    intros q come. unfold nth_task at 1 2, task_of in come. cbn [jitter period] in come.
+    rewrite <- N2Nat.inj_add, <- up_is, <- number, Nat2N.id in come.
+    destruct (jobs_enough _ _ _ _ _ (q - 1) good) as [early less]; [lia|].
+    replace (1 + N.of_nat (q - 1)) with (N.of_nat q) in early, less by lia.
+    rewrite <- same. split.
+    + unfold nth_task, task_of. cbn [deadline jitter period]. lia.
+    + rewrite <- (Nat2N.id q) at 1. rewrite <- job_request_is by assumption. lia.
 Qed.
 
 Lemma edf_enough rows P B x M L points : 0 < B <= P ->
@@ -299,10 +365,12 @@ Proof.
   - unfold fits, domain_of. cbn [scheduler size members]. fold rows.
     destruct (v_order one).
     + destruct (first _ rows) eqn:windows in good; [discriminate|].
-      intros i inside. destruct (windows_enough _ _ windows i inside) as (t & window & enough).
-      exists (N.to_nat t). split.
-      * unfold nth_task, task_of. cbn [deadline]. lia.
-      * unfold P, B. now rewrite <- supplied_is.
+      intros i inside. apply (task_enough _ (supplied (r_period (v_server one))
+        (r_cost (v_server one)) (blackout_of (v_form one) (r_period (v_server one))
+        (r_cost (v_server one))))).
+      * intros t. apply supplied_is.
+      * assumption.
+      * now apply (first_none _ _ windows), nth_row.
     + destruct (edf_fails _ _ _ _ _ _ _) eqn:edf in good; [discriminate|].
       pose proof (edf_enough _ _ _ _ _ _ _ server positive edf) as enough. intros t.
       specialize (enough (N.of_nat t)).
@@ -367,8 +435,8 @@ Proof.
     + cbn. lia.
     + pose proof (first_none _ _ fine _ (nth_row vms s no_vm inside)) as window.
       cbn beta in window. rewrite judged in window. cbn [orb also_if] in window.
-      destruct (window_fails _ _ _) eqn:one in window; [discriminate|].
-      destruct (window_enough _ _ _ one) as [fits_in enough]. cbn [fst snd] in fits_in, enough.
+      destruct (window_fails _ _ _ _) eqn:one in window; [discriminate|].
+      destruct (window_enough _ _ _ _ one) as [fits_in enough]. cbn [fst snd] in fits_in, enough.
       destruct (numbers_good s inside) as (_ & implicit & _).
       exists (N.to_nat (r_window (v_server (nth s vms no_vm)))). split; [cbn; lia|].
       assert (equal : (rbf (length vms) (fun i => as_task (servers i)) (fun i => rank (servers i)) s

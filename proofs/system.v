@@ -16,11 +16,12 @@ Local Open Scope N_scope.
 
 (* A task, or a server among servers. The number orders it: its period, its deadline or what is
    given, the lower the higher. `strict` is a periodic task without offset. No window: 0. What
-   demand and supply in it are is told for people. *)
+   demand and supply in it are is told for people. If the window is not enough for all jobs, there
+   is one for each, from its first on. *)
 Record row := {
   r_name : string; r_number : N;
   r_cost : N; r_period : N; r_deadline : N; r_jitter : N; r_strict : bool;
-  r_window : N; r_demand : option N; r_supply : option N
+  r_window : N; r_demand : option N; r_supply : option N; r_jobs : list N
 }.
 
 Inductive form := General | Harmonic.
@@ -39,7 +40,8 @@ Record system := { s_order : order; s_slack : slack; s_vms : list vm }.
 
 Definition no_row : row :=
   {| r_name := EmptyString; r_number := 0; r_cost := 0; r_period := 0; r_deadline := 0;
-     r_jitter := 0; r_strict := false; r_window := 0; r_demand := None; r_supply := None |}.
+     r_jitter := 0; r_strict := false; r_window := 0; r_demand := None; r_supply := None;
+     r_jobs := [] |}.
 
 Definition task_of (one : row) : task :=
   {| cost := N.to_nat (r_cost one); period := N.to_nat (r_period one);

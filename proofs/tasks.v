@@ -1,9 +1,10 @@
 (* SPDX-License-Identifier: BSD-2-Clause *)
 (* Tasks on a supply: the tests that the analysis makes imply that no job misses its deadline.
 
-   The paper's Lemma 1 (Lee et al., RTAS 2012), with the ceiling in place of the floor that it
-   prints: if for every task i some t in (0, D_i] has rbf_i(t) <= sbf(t), fixed priority is in
-   time. And for EDF: if dbf(t) <= sbf(t) for all t.
+   Fixed priority is in time if for every task i each of its jobs has a window (`in_windows`); the
+   paper's Lemma 1 (Lee et al., RTAS 2012), with the ceiling in place of the floor that it prints,
+   is the case of one window for all of them: some t in (0, D_i] has rbf_i(t) <= sbf(t). EDF is in
+   time if dbf(t) <= sbf(t) for all t.
 
    Both are shown for a job that is late. Go back from its release to the last instant w at which
    no job of a task that is not lower (for EDF: that is due no later) is left over. From w on there
@@ -260,10 +261,39 @@ Qed.
 
 (* * Fixed priority *)
 
+(* One window up to the deadline that holds all that is asked for in it is enough (Lemma 1). *)
+Theorem one_window n tasks rank bound i :
+  (exists t, 0 < t <= deadline (tasks i) /\ rbf n tasks rank i t <= bound t) ->
+  in_windows n tasks rank bound i.
+Proof.
+  intros (t & window & enough). exists t, (fun _ => t). split; [lia|]. split; [assumption|].
+  intros q among. split; [lia|]. apply Nat.le_trans with (2 := enough), sum_weak. intros h _.
+  destruct (rank h <=? rank i); [|lia]. apply Nat.mul_le_mono_r.
+  destruct (Nat.eqb_spec h i) as [->|]; lia.
+Qed.
+
+(* The last job of the task that is released no later than job k. *)
+Lemma last_released n tasks r i k : jobs_of n tasks r -> i < n -> 0 < period (tasks i) ->
+  exists m, release r (i, m) <= release r (i, k) /\
+    forall l, release r (i, l) <= release r (i, k) -> l <= m.
+Proof.
+  intros jobs inside some. pose (R := release r (i, k)). fold R.
+  assert (none : forall l, S R <= l -> R < release r (i, l)).
+  { intros l far. pose proof (arrivals_apart n tasks r i 0 l jobs inside) as apart.
+    cbn [plus] in apart. destruct (jobs i l) as (_ & delayed & _); [assumption|]. nia. }
+  induction (S R) as [|b IH]; [specialize (none k); unfold R in none; lia|].
+  destruct (Nat.le_gt_cases (release r (i, b)) R) as [here|later].
+  - exists b. split; [assumption|]. intros l early.
+    apply Nat.nlt_ge. intros beyond. specialize (none l). lia.
+  - apply IH. intros l far. destruct (Nat.eq_dec l b) as [->|]; [assumption|]. apply none. lia.
+Qed.
+
 (* Of a late job: there is an instant w, the last one before its release at which nothing is left
-   over that is not lower, from which windows hold less than is asked for in them. For if one held
-   as much, all that is released in it would be complete at its end. That end would be an instant
-   like w if it came by the job's release, and else the job would be in time. *)
+   over that is not lower. From w on, whatever bound there is for which the test holds, some window
+   holds less. For if all of them held as much, the one of length L would end in an instant like w,
+   which can only come after the release; so the job, or one of its task that is released with it or
+   before it and goes first, is the q-th of those of the test; and it would be complete at the end
+   of its window. *)
 Lemma late_fixed_priority n tasks rank gets r i k :
   (forall h, h < n -> 0 < period (tasks h)) -> jobs_of n tasks r ->
   fixed_priority n rank gets r -> i < n ->
@@ -273,69 +303,111 @@ Lemma late_fixed_priority n tasks rank gets r i k :
     (forall y, w < y <= release r (i, k) -> ~ quiet n r these y) /\
     quiet n r these w /\
     throughout (busy n r) w (due tasks r (i, k) - w) /\
-    forall t, 0 < t <= deadline (tasks i) -> amount gets w t < rbf n tasks rank i t.
+    forall bound, in_windows n tasks rank bound i ->
+      exists t, w + t <= due tasks r (i, k) /\ amount gets w t < bound t.
 Proof.
-  intros shape jobs legal inside these missed none. unfold due in missed |- *. cbn [fst] in *.
+  intros shape jobs legal inside these. unfold due. cbn [fst]. intros missed none.
   apply (last_quiet n r these (release r (i, k))).
   intros (w & early & nothing & latest & higher). apply none. clear none.
   assert (waiting : forall x, w <= x < release r (i, k) + deadline (tasks i) ->
-            exists j, these j /\ pending n r j x).
+            exists j, these j /\ pending n r j x /\ (release r (i, k) <= x -> j = (i, k))).
   { intros x here. destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
     - exists (i, k). split; [apply le_n|]. repeat split; [assumption..|].
       intros done. apply missed, (complete_later r (i, k) x); [assumption|lia].
-    - apply higher. lia. }
+    - destruct (higher x) as (j & urgent & waits); [lia|]. exists j.
+      split; [assumption|]. split; [assumption|lia]. }
+  destruct (last_released n tasks r i k jobs inside (shape i inside)) as (last & with_it & at_most).
+  assert (running : forall x, w <= x < release r (i, k) + deadline (tasks i) -> gets x = true ->
+            exists h l, runs r x = Some (h, l) /\ h < n /\ rank h <= rank i /\
+              w <= release r (h, l) <= x /\ (h = i -> l <= last)).
+  { intros x here got. destruct (waiting x here) as (j & urgent & waits & itself).
+    destruct (proj2 legal x j got waits) as ([h l] & who & no_later & in_order).
+    pose proof (proj2 (proj1 legal x (h, l) who)) as (real & released & unfinished).
+    cbn in real, no_later, in_order. unfold these in urgent. exists h, l.
+    split; [assumption|]. split; [assumption|]. split; [lia|]. split; [split; [|assumption]|].
+    - apply Nat.nlt_ge. intros old.
+      apply unfinished, (complete_later r (h, l) w); [|lia].
+      apply nothing; [unfold these; cbn; lia|assumption|assumption].
+    - intros ->. destruct (Nat.le_gt_cases (release r (i, k)) x) as [after_it|before_it].
+      + rewrite (itself after_it) in in_order. cbn in in_order.
+        specialize (in_order eq_refl eq_refl). specialize (at_most k (le_n _)). lia.
+      + apply at_most. lia. }
   exists w. split; [exact early|]. split; [exact latest|]. split; [exact nothing|]. split.
-  - intros x here. unfold due in here. cbn [fst] in here.
-    destruct (waiting x) as (j & _ & waits); [lia|]. now exists j.
-  - intros t window. apply Nat.lt_nge. intros enough.
+  { intros x here. destruct (waiting x) as (j & _ & waits & _); [lia|]. now exists j. }
+  intros bound (L & ends & some & level & each).
+  destruct (Nat.le_gt_cases (w + L) (release r (i, k))) as [sooner|later].
+  - exists L. split; [lia|]. apply Nat.nle_gt. intros supplied. apply (latest (w + L)); [lia|].
+    intros [h l] one real before. unfold these in one. cbn in one, real.
+    destruct (Nat.le_gt_cases w (release r (h, l))) as [new|old].
+    2: { apply (complete_later r (h, l) w); [now apply nothing|lia]. }
+    destruct (complete_or_not r (h, l) (w + L)) as [|left_over]; [assumption|]. exfalso.
     pose (number h := if rank h <=? rank i
-      then ceiling (t + jitter (tasks h)) (period (tasks h)) else 0).
-    destruct (all_first n (fun h f => forall l,
-        these (h, l) -> w <= release r (h, l) < w + t -> f <= l < f + number h)) as (first & all).
-    { intros h low. unfold number, these. cbn [fst].
-      destruct (Nat.leb_spec (rank h) (rank i)); [|exists 0; lia].
-      destruct (released_in n tasks r h w t jobs) as (f & within); [assumption|now apply shape|].
-      exists f. intros l _. apply within. }
-    assert (served : forall h l, h < n -> these (h, l) -> w <= release r (h, l) < w + t ->
-              complete r (h, l) (w + t)).
-    { intros h l low one released_there.
-      destruct (complete_or_not r (h, l) (w + t)) as [|left_over]; [assumption|]. exfalso.
-      apply (Nat.lt_nge (amount gets w t) (rbf n tasks rank i t)); [|assumption].
-      replace (rbf n tasks rank i t) with (sum n (fun h => number h * cost (tasks h)))
-        by (apply sum_same; intros; unfold number; now destruct (_ <=? _)).
-      apply (less_than_demand n _ gets r legal tasks n first number w t h l jobs);
-        [lia| |assumption|now apply all|assumption].
-      intros x here got. destruct (waiting x) as (j & urgent & waits); [lia|].
-      destruct (proj2 legal x j got waits) as ([h' l'] & who & no_later).
-      pose proof (proj2 (proj1 legal x (h', l') who)) as (real & released & unfinished).
-      exists h', l'. split; [assumption|]. cbn in real, no_later. unfold these in urgent.
-      split; [assumption|]. apply all; [assumption|unfold these; cbn; lia|split; [|lia]].
-      destruct (Nat.le_gt_cases w (release r (h', l'))) as [|old]; [assumption|]. exfalso.
-      apply unfinished, (complete_later r (h', l') w); [|lia].
-      apply nothing; [unfold these; cbn; lia|assumption|assumption]. }
-    destruct (Nat.le_gt_cases (w + t) (release r (i, k))) as [sooner|later].
-    + apply (latest (w + t)); [lia|]. intros [h l] one real before. cbn in real.
-      destruct (Nat.le_gt_cases w (release r (h, l))) as [new|old]; [now apply served|].
-      apply (complete_later r (h, l) w); [now apply nothing|lia].
-    + apply missed, (complete_later r (i, k) (w + t)); [|lia].
-      apply served; [assumption|apply le_n|lia].
+      then ceiling (L + jitter (tasks h)) (period (tasks h)) else 0).
+    destruct (all_first n (fun h f => forall l, rank h <= rank i ->
+        w <= release r (h, l) < w + L -> f <= l < f + number h)) as (first & all).
+    { intros o low. destruct (released_in n tasks r o w L jobs low (shape o low)) as (f & within).
+      exists f. intros l' urgent. unfold number. apply Nat.leb_le in urgent. rewrite urgent.
+      apply within. }
+    apply (Nat.lt_nge (amount gets w L) (rbf n tasks rank i L)); [|lia].
+    replace (rbf n tasks rank i L) with (sum n (fun h => number h * cost (tasks h)))
+      by (apply sum_same; intros; unfold number; now destruct (_ <=? _)).
+    apply (less_than_demand n _ gets r legal tasks n first number w L h l jobs);
+      [lia| |assumption|now apply all|assumption].
+    intros x here got. destruct (running x) as (h' & l' & who & low & urgent & new' & _);
+      [lia|assumption|]. exists h', l'. split; [assumption|]. split; [assumption|].
+    apply all; [assumption..|lia].
+  - destruct (first_from n tasks r i (w - jitter (tasks i)) jobs inside (shape i inside))
+      as (f & from & least).
+    assert (own : forall l, w <= release r (i, l) -> f <= l).
+    { intros l new. apply least. destruct (jobs i l inside). lia. }
+    pose proof (own k early) as begun. pose proof (at_most k (le_n _)) as no_less.
+    pose (q := S (last - f)).
+    assert (since : w + (q - 1) * period (tasks i) <= release r (i, k) + jitter (tasks i)).
+    { pose proof (arrivals_apart n tasks r i f (last - f) jobs inside) as apart.
+      replace (f + (last - f)) with last in apart by lia.
+      destruct (jobs i last inside) as (_ & delayed & _).
+      unfold q. rewrite Nat.sub_1_r. cbn [pred]. lia. }
+    destruct (each q) as [in_time enough].
+    { split; [unfold q; lia|]. replace q with (S (q - 1)) by (unfold q; lia).
+      apply ceiling_above; [now apply shape|lia]. }
+    exists (ends q). split; [lia|]. apply Nat.lt_le_trans with (2 := enough).
+    pose (t := ends q). fold t. fold t in in_time.
+    pose (number h := if rank h <=? rank i
+      then if h =? i then q else ceiling (t + jitter (tasks h)) (period (tasks h)) else 0).
+    destruct (all_first n (fun h first => forall l, rank h <= rank i -> (h = i -> l <= last) ->
+        w <= release r (h, l) -> h = i \/ release r (h, l) < w + t ->
+        first <= l < first + number h)) as (first & all).
+    { intros h low. unfold number. destruct (Nat.eqb_spec h i) as [->|other].
+      - exists f. intros l urgent up_to new _. apply Nat.leb_le in urgent. rewrite urgent.
+        specialize (own l new). specialize (up_to eq_refl). unfold q. lia.
+      - destruct (released_in n tasks r h w t jobs low (shape h low)) as (first & within).
+        exists first. intros l urgent _ new [same|old]; [contradiction|].
+        apply Nat.leb_le in urgent. rewrite urgent. apply within. lia. }
+    replace (job_rbf n tasks rank i q t) with (sum n (fun h => number h * cost (tasks h)))
+      by (apply sum_same; intros; unfold number; now destruct (_ <=? _)).
+    apply (less_than_demand n _ gets r legal tasks n first number w t i k jobs);
+      [lia| |assumption|apply all; auto|].
+    + intros x here got. destruct (running x) as (h & l & who & low & urgent & new & up_to);
+        [lia|assumption|]. exists h, l. split; [assumption|]. split; [assumption|].
+      apply all; [assumption..|lia|right; lia].
+    + intros done. apply missed, (complete_later r (i, k) (w + t)); [assumption|lia].
 Qed.
 
-(* Lemma 1, for every run of every such task set on every such supply. Deadlines may be longer than
-   periods; then a task's own jobs in the window all count. *)
+(* For every run of every such task set on every such supply (Lehoczky, RTSS 1990, with jitter).
+   Deadlines may be longer than periods. *)
 Theorem fixed_priority_in_time n tasks rank bound gets r :
   (forall i, i < n -> 0 < period (tasks i)) -> jobs_of n tasks r ->
   fixed_priority n rank gets r -> supplies (busy n r) gets bound ->
-  (forall i, i < n -> exists t, 0 < t <= deadline (tasks i) /\ rbf n tasks rank i t <= bound t) ->
+  (forall i, i < n -> in_windows n tasks rank bound i) ->
   in_time n tasks r.
 Proof.
   intros shape jobs legal supplied test [i k] inside. cbn in inside.
   destruct (complete_or_not r (i, k) (due tasks r (i, k))) as [|missed]; [assumption|]. exfalso.
   apply (late_fixed_priority n tasks rank gets r i k shape jobs legal inside missed).
   intros (w & early & _ & _ & working & less).
-  destruct (test i inside) as (t & window & enough). specialize (less t window).
+  destruct (less bound (test i inside)) as (t & short & fewer).
   assert (bound t <= amount gets w t); [|lia]. apply supplied.
-  apply (throughout_part _ _ _ _ _ working); unfold due; cbn [fst]; lia.
+  apply (throughout_part _ _ _ _ _ working); lia.
 Qed.
 
 (* * EDF *)
@@ -388,7 +460,7 @@ Proof.
     + apply (less_than_demand n (due tasks r) gets r legal tasks n first number w t i k jobs);
         [lia| |assumption|apply all; [assumption|exact early|apply le_n]|now rewrite ends].
       intros x here got. destruct (waiting x here) as (j & urgent & waits).
-      destruct (proj2 legal x j got waits) as ([h l] & who & no_later).
+      destruct (proj2 legal x j got waits) as ([h l] & who & no_later & _).
       pose proof (proj2 (proj1 legal x (h, l) who)) as (real & released & unfinished).
       exists h, l. split; [assumption|]. cbn in real. split; [assumption|].
       unfold these in urgent. apply all; [assumption| |lia].
@@ -417,8 +489,7 @@ Theorem fixed_priority_on_server P B by_rule n tasks rank gets r :
   allowed P B by_rule -> keeps P B by_rule (busy n r) gets ->
   (forall i, i < n -> 0 < period (tasks i)) -> jobs_of n tasks r ->
   fixed_priority n rank gets r ->
-  (forall i, i < n -> exists t, 0 < t <= deadline (tasks i) /\
-     rbf n tasks rank i t <= sbf P B (blackout P B by_rule) t) ->
+  (forall i, i < n -> in_windows n tasks rank (sbf P B (blackout P B by_rule)) i) ->
   in_time n tasks r.
 Proof.
   intros numbers law shape jobs legal test.

@@ -416,6 +416,65 @@ def test_a_thousand_tasks(checker: Path, tmp_path: Path) -> None:
     assert answer(checker, tmp_path, system, certificate) == proved
 
 
+JOBS = [9 * MS, 15 * MS]
+WRONG_JOBS: dict[str, tuple[int, list[int], int, str]] = {
+    "none": (15 * MS, [], 1, "late: window 15000000 is above the deadline 9000000"),
+    "one-fewer": (15 * MS, JOBS[:1], 1, "late: window 15000000: jobs are 2"),
+    "one-more": (15 * MS, [*JOBS, 21 * MS], 1, "late: window 15000000: jobs are 2"),
+    "busy-for-longer": (
+        15 * MS - 1,
+        JOBS,
+        1,
+        "late: window 14999999: demand 7000000 is above supply 6999999",
+    ),
+    "first-too-short": (
+        15 * MS,
+        [9 * MS - 1, JOBS[1]],
+        1,
+        "late: job 1: window 8999999: demand 4000000 is above supply 3999999",
+    ),
+    "second-too-short": (
+        15 * MS,
+        [JOBS[0], 15 * MS - 1],
+        1,
+        "late: job 2: window 14999999: demand 7000000 is above supply 6999999",
+    ),
+    "first-above-its-deadline": (
+        15 * MS,
+        [9 * MS + 1, JOBS[1]],
+        1,
+        "late: job 1: window 9000001 is above the deadline 9000000",
+    ),
+    "second-above-its-deadline": (
+        15 * MS,
+        [JOBS[0], 16 * MS + 1],
+        1,
+        "late: job 2: window 16000001 is above the deadline 16000000",
+    ),
+    "negative": (15 * MS, [JOBS[0], -1], 2, "jobs: found -1; allowed"),
+}
+
+
+def test_jobs_may_have_windows_of_their_own(checker: Path, tmp_path: Path) -> None:
+    """3 ms every 8 ms less 1 ms of jitter, due within 9; above it 0.5 ms every 8 ms.
+
+    Two jobs of each come in 15 ms, when all is done: 7 ms of supply. The first job is done within
+    9 ms, the second comes after 7 ms or later and is due after 16.
+    """
+    jitter = 'jitter = "1ms"'
+    system = SYSTEM.replace('wcet = "1ms"\ndeadline = "20ms"', 'wcet = "3ms"\ndeadline = "9ms"')
+    system = system.replace("priority = 2", f"priority = 2\n{jitter}")
+    late = {"task": "late", "window": 15 * MS, "demand": 7 * MS, "supply": 7 * MS, "jobs": JOBS}
+    right = changed("domains", 2, "tasks", 0, to=late)
+    assert answer(checker, tmp_path, system, right) == (0, PROVED)
+    code, text = answer(checker, tmp_path, system.replace(jitter, 'jitter = "1000001ns"'), right)
+    assert (code, "window 15000000: demand 10000000 is above supply 7000000" in text) == (1, True)
+    for window, jobs, code, said in WRONG_JOBS.values():
+        told = {"task": "late", "window": window, "jobs": jobs}
+        found, text = answer(checker, tmp_path, system, changed("domains", 2, "tasks", 0, to=told))
+        assert (found, said in text) == (code, True), text
+
+
 @pytest.mark.parametrize("end", range(1, 300, 23))
 def test_half_a_certificate_is_none(checker: Path, tmp_path: Path, end: int) -> None:
     text = json.dumps(CERTIFICATE)

@@ -39,10 +39,21 @@ FALSEHOODS: dict[str, Change] = {
         "if rank h <=? rank i",
         "if (if h =? i then true else rank h <? rank i)",
     ),
+    "jobs-in-any-order": ("model.v", "-> snd other <= snd j", "-> True"),
 }
 LONG_FALSEHOODS: dict[str, Change] = {
     "polling-as-deferrable": ("model.v", "| Polling => late P B", "| Polling => general P B P"),
     "harmonic-out-of-phase": ("model.v", "= k * period (tasks i).", "= 1 + k * period (tasks i)."),
+    "jobs-one-fewer": ("model.v", "forall q, 0 < q <= ceiling", "forall q, 0 < q < ceiling"),
+    "jobs-without-jitter": ("model.v", "period own - jitter own +", "period own +"),
+    "job-before-its-work": ("model.v", "(if h =? i then q else", "(if h =? i then q - 1 else"),
+    "jobs-beyond-the-level": ("model.v", "rbf n tasks rank i L <= bound L /\\", "True /\\"),
+    "jobs-not-counted": ("check.v", "(length windows) =? come", "(length windows) <=? come"),
+    "jobs-one-later": (
+        "check.v",
+        "let most := (q - 1) * r_period",
+        "let most := q * r_period",
+    ),
     "deadline-behind-period": (
         "model.v",
         "+ jitter (tasks i) <= period (tasks i).",

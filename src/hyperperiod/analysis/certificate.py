@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Certificates: the evidence behind a yes, for a checker that does not trust the analysis.
 
-A certificate names, for every server and every task, the window that decides: what is asked for in
-it is no more than what there is. `hyperperiod-check` (proofs/check.v) and proofs/second_reader.py
+A certificate names, for every server and every task, the windows that decide: what is asked for in
+them is no more than what there is. `hyperperiod-check` (proofs/check.v) and proofs/second_reader.py
 read it beside the system file and compute both sides again; docs/analysis/certificates.md has the
 format. So nothing here has to be right: a window that does not hold is refused.
 
@@ -11,7 +11,8 @@ by fixed priority or EDF, domains of one vcpu whose independent tasks are under 
 EDF, and no time for overheads. All else stands under `not_certified`, with its reason.
 
 - Fixed priority, of tasks (Lemma 1 with the ceiling) and of servers (Joseph and Pandya): the least
-  window in which the work of all that are not lower is done.
+  window in which the work of all that are not lower is done. If it is above the deadline of a
+  task: the least one for each of the jobs that come in it (Lehoczky, RTSS 1990).
 - EDF, of tasks: points that cover all windows up to a horizon (Zhang and Burns, QPA, from the
   other side), and a horizon beyond which the demand stays below the supply, by straight lines or
   since both repeat. Of servers: their sum needs no evidence.
@@ -41,7 +42,7 @@ from hyperperiod.model.result_object import ResultObject
 
 VERSION = 1
 MOST_POINTS = 100_000
-"""So many windows of a domain under EDF are written down at most: more are for nobody to read."""
+"""Of the windows of a domain under EDF, or of a task's jobs; one with more nobody would read."""
 MOST_DIGITS = 4_000
 """So long is a number at most: readers of JSON refuse longer ones."""
 
@@ -56,6 +57,7 @@ ASSUMPTIONS = (
     "deadlines count from the release",
     "a job works for its wcet at most",
     "jobs are independent, never suspend themselves and are preempted at no cost",
+    "jobs of one task are served in their order",
     "the periods of all servers begin together",
     "who pays, and what becomes of time that its owner does not need, is as the policy says",
     "switches, picks, ticks, interrupts and everybody but the servers take no time",
@@ -80,12 +82,16 @@ class ServerEvidence(ResultObject):
 
 
 class TaskEvidence(ResultObject):
-    """The window of a task under fixed priority, with what is asked for and supplied in it."""
+    """The window of a task under fixed priority, with what is asked for and supplied in it.
+
+    `jobs` are windows of the jobs that come in it, where it is above the deadline.
+    """
 
     task: str
     window: int
     demand: int
     supply: int
+    jobs: tuple[int, ...] = ()
 
 
 class DomainEvidence(ResultObject):
@@ -237,14 +243,42 @@ def _domain_evidence(domain: Domain, sbf: Sbf) -> DomainEvidence:
     evidence = {}
     for number, source in enumerate(component.sources):
         loads = component.loads[: number + 1]
-        window = _least_window(loads, source.load.deadline, supply.time_for)
-        if window is None:
-            raise _NoEvidence(f"task {source.name}: more than one window decides")
+        try:
+            window, jobs = _windows(loads, supply)
+        except _NoEvidence as error:
+            raise _NoEvidence(f"task {source.name}: {error}") from None
         evidence[source.name] = TaskEvidence(
-            task=source.name, window=window, demand=rbf(loads, window), supply=supply.sbf(window)
+            task=source.name,
+            window=window,
+            demand=rbf(loads, window),
+            supply=supply.sbf(window),
+            jobs=jobs,
         )
     tasks = tuple(evidence[task.name] for task in domain.tasks)
     return DomainEvidence(domain=domain.name, supply=str(sbf), tasks=tasks)
+
+
+def _windows(loads: Sequence[Load], supply: Supply) -> tuple[int, tuple[int, ...]]:
+    """Returns the window of the last load, and those of its jobs if it is above the deadline.
+
+    _NoEvidence: the windows are too many, or too short for the work.
+    """
+    *others, own = loads
+    longest = max(own.deadline, MOST_POINTS * own.period - own.jitter)
+    window = _least_window(loads, longest, supply.time_for)
+    if window is None:
+        raise _NoEvidence(f"more than {MOST_POINTS:,} windows decide")
+    if window <= own.deadline:
+        return window, ()
+    jobs: list[int] = []
+    for before in range(-(-(window + own.jitter) // own.period)):
+        deadline = max(0, before * own.period - own.jitter) + own.deadline
+        until = Load((before + 1) * own.wcet, deadline, deadline)  # asked for once
+        job = _least_window([*others, until], deadline, supply.time_for)
+        if job is None:
+            raise _NoEvidence(f"no window holds its job {before + 1}")
+        jobs.append(job)
+    return window, tuple(jobs)
 
 
 def _least_window(
