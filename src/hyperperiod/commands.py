@@ -11,6 +11,7 @@ NAME = "hyperperiod"
 
 COMMANDS = {
     "analyze": "Compute interfaces and say whether every deadline of SYSTEM holds.",
+    "assurance": "Write the argument for SYSTEM, with its evidence, as a folder for a safety case.",
     "compare": "Run SYSTEM under several policies, or on several hosts, side by side.",
     "doctor": "Show what works here, what is missing, and how to install it.",
     "examples": "List example systems and sweeps, or copy the one called NAME, to run and change.",

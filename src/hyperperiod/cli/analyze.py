@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,8 +18,8 @@ from hyperperiod.cli.options import (
     wide_option,
 )
 from hyperperiod.cli.progress import status
-from hyperperiod.cli.systems import about, read_system
-from hyperperiod.model.errors import InputError, some_names
+from hyperperiod.cli.systems import about, certified_file, read_system
+from hyperperiod.model.errors import some_names
 from hyperperiod.model.load import shown_name
 from hyperperiod.model.result_object import json_text
 from hyperperiod.whole_file import whole_file
@@ -86,8 +85,7 @@ def analyze(
     if plot is not None and explain is None:
         raise click.UsageError("found --plot alone; allowed: with --explain NAME, which it draws")
     system = read_system(system_file, policy)
-    if certificate is not None:
-        _require_file_alone(system_file, policy)
+    file = certified_file(system_file, "--certificate", policy) if certificate else b""
 
     with about(system_file), status(f"{system.name}: analyzing"):
         analysis = Analysis(system)
@@ -99,7 +97,7 @@ def analyze(
     if plot is not None and result.explain is not None:
         _plot(plot, result.explain, system_file)
     if certificate is not None:
-        _certify(certificate, analysis, result, system_file)
+        _certify(certificate, analysis, result, file)
     if as_json:
         click.echo(json_text(result))
     else:
@@ -112,23 +110,12 @@ def analyze(
         ctx.exit(EXIT_MISSED)
 
 
-def _require_file_alone(system_file: str, policy: Policy | None) -> None:
-    """Refuses what the checker would not find in the system file, which it reads as well."""
-    if policy is not None:
-        found, allowed = "--policy beside it", "the policy that the system file names"
-        raise InputError("", None, "--certificate", found, allowed)
-    if not system_file.endswith(".toml"):
-        found = f"a system that was read from {shown_name(system_file)}"
-        raise InputError("", None, "--certificate", found, "a system file that ends in .toml")
-
-
-def _certify(name: str, analysis: Analysis, result: AnalysisResult, system_file: str) -> None:
+def _certify(name: str, analysis: Analysis, result: AnalysisResult, file: bytes) -> None:
     from hyperperiod.analysis.certificate import certificate_text, certify
 
     with whole_file(name, "--certificate") as path:
         assert path is not None, "a file was named"
-        found = certify(analysis, result, Path(system_file).read_bytes())
-        path.write_text(certificate_text(found), encoding="utf-8")
+        path.write_text(certificate_text(certify(analysis, result, file)), encoding="utf-8")
 
 
 def _plot(plot: str, found: Explanation, system_file: str) -> None:

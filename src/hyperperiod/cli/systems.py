@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 from hyperperiod.model import InputError, Policy, System, load_system, with_policy
 from hyperperiod.model.load import shown_name
@@ -20,6 +21,20 @@ def read_system(
     if policy is None:
         return load_system(system_file, pinned=pinned, pcpus=pcpus)
     return with_policy(load_system(system_file, pcpus=pcpus), policy, pinned=pinned)
+
+
+def certified_file(system_file: str, key: str, policy: Policy | None = None) -> bytes:
+    """The bytes of a system file of which there will be a certificate.
+
+    InputError for what a checker would not find in the file, which it reads as well.
+    """
+    if policy is not None:
+        allowed = "the policy that the system file names"
+        raise InputError("", None, key, "--policy beside it", allowed)
+    if not system_file.endswith(".toml"):
+        found = f"a system that was read from {shown_name(system_file)}"
+        raise InputError("", None, key, found, "a system file that ends in .toml")
+    return Path(system_file).read_bytes()
 
 
 def require_host_levels(system: System, system_file: str) -> None:

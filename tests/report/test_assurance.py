@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`hyperperiod assurance`: what is claimed, what is open, and the picture of the argument."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hyperperiod.cli import main
+from hyperperiod.report.numbers import duration
+
+TOP = Path(__file__).parents[2]
+FLIGHT = TOP / "systems" / "flight-control.toml"
+READER = shlex.join([sys.executable, str(TOP / "proofs" / "second_reader.py")])
+PICTURE = TOP / "docs" / "pictures" / "assurance.svg"
+
+
+def assure(system: Path, folder: Path, *options: str) -> tuple[Result, str]:
+    """What the command says, and its page."""
+    done = CliRunner().invoke(main, ["assurance", str(system), "--out", str(folder), *options])
+    page = folder / "assurance.md"
+    return done, page.read_text() if page.exists() else ""
+
+
+def run_of(system: Path, folder: Path) -> Path:
+    """A run's result as a file."""
+    done = CliRunner().invoke(main, ["simulate", str(system), "--horizon", "1s", "--json"])
+    (folder / "run.json").write_text(done.stdout)
+    return folder / "run.json"
+
+
+def shapes(picture: str) -> list[str]:
+    """All words of the picture, in order."""
+    return [one.text or "" for one in ET.fromstring(picture).iter() if one.text]
+
+
+def test_what_is_certified_checked_and_measured_is_whole(tmp_path: Path) -> None:
+    run = run_of(FLIGHT, tmp_path)
+    done, page = assure(FLIGHT, tmp_path / "out", "--checker", READER, "--run", str(run))
+    assert done.exit_code == 0, done.output
+    assert "certified as a whole" in page
+    assert "**Open:**" not in page
+    assert "proved: 9 tasks of 4 domains" in page
+    assert (tmp_path / "out" / "system.toml").read_bytes() == FLIGHT.read_bytes()
+    told = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    for text in told["assumptions"]:
+        assert text in page
+    seen = re.search(r"\| dom0\.device-io \| 5 ms \| in 4\.8 ms: .* \| 4\.8 ms \| (\S+) µs", page)
+    assert seen is not None
+    measured = json.loads(run.read_text())["domains"][0]["tasks"][0]["response_ns"]["max"]
+    assert duration(measured) == f"{seen[1]} µs"
+    domains = json.loads(run.read_text())["domains"]
+    jobs = sum(task["jobs"] for one in domains for task in one["tasks"] if task["name"] != "log")
+    words = " ".join(shapes((tmp_path / "out" / "argument.svg").read_text()))
+    assert f"1 run, {jobs} jobs" in words
+
+
+def test_the_picture_of_the_page_is_what_the_command_draws(tmp_path: Path) -> None:
+    assure(FLIGHT, tmp_path / "out", "--checker", READER)
+    assert (tmp_path / "out" / "argument.svg").read_text() == PICTURE.read_text()
+
+
+def test_without_a_checker_it_is_open(tmp_path: Path) -> None:
+    done, page = assure(FLIGHT, tmp_path / "out")
+    assert done.exit_code == 1
+    assert "open: no checker has looked at the certificate" in done.output
+    assert "- no checker has looked at the certificate" in page
+    assert "not developed" in (tmp_path / "out" / "argument.svg").read_text()
+
+
+def test_a_checker_that_refuses_and_one_that_is_not_there(tmp_path: Path) -> None:
+    refuses = f"{sys.executable} -c 'print(\"not proved: that\"); raise SystemExit(1)'"
+    done, page = assure(FLIGHT, tmp_path / "out", "--checker", READER, "--checker", refuses)
+    assert done.exit_code == 1
+    assert "says: not proved: that" in page
+    words = " ".join(shapes((tmp_path / "out" / "argument.svg").read_text()))
+    assert "certificate, not checked" in words
+    done, page = assure(FLIGHT, tmp_path / "none", "--checker", "no-such-hyperperiod-check")
+    assert (done.exit_code, page) == (3, "")
+    assert "no program no-such-hyperperiod-check; install it with: make checker" in done.output
+
+
+def test_a_domain_without_a_proof_is_open_and_has_no_evidence(tmp_path: Path) -> None:
+    system = tmp_path / "system.toml"
+    busy = '\n[[domain.task]]\nname = "log"\nkind = "busy"\n'
+    parts = FLIGHT.read_text().split("[[domain]]")
+    parts[2] += busy
+    system.write_text("[[domain]]".join(parts))
+    done, page = assure(system, tmp_path / "out", "--checker", READER)
+    assert done.exit_code == 1
+    assert "flight-laws is not certified: task log: kind busy: no theorem is about it" in page
+    assert "says: proved in part: 6 tasks of 3 domains" in page
+    assert "| flight-laws.inner-loop | 10 ms | none |" in page
+
+
+def test_a_run_above_its_bound_or_of_another_system_is_said(tmp_path: Path) -> None:
+    run = run_of(FLIGHT, tmp_path)
+    told = json.loads(run.read_text())
+    told["domains"][0]["tasks"][0]["response_ns"]["max"] = 4_900_000
+    told["domains"][1]["tasks"][0]["misses"] = 2
+    run.write_text(json.dumps(told))
+    done, page = assure(FLIGHT, tmp_path / "out", "--checker", READER, "--run", str(run))
+    assert done.exit_code == 1
+    assert "dom0.device-io took 4.9 ms in a run, above its bound" in page
+    assert "flight-laws.inner-loop was late 2 times in runs" in page
+    told["system"] = "another"
+    run.write_text(json.dumps(told))
+    done, page = assure(FLIGHT, tmp_path / "none", "--run", str(run))
+    assert (done.exit_code, page) == (2, "")
+    assert "found 'another'; allowed: a run of 'flight-control'" in done.output
+
+
+def test_many_domains_share_a_goal(tmp_path: Path) -> None:
+    system = TOP / "systems" / "exsched-table2.toml"
+    done, page = assure(system, tmp_path / "out", "--checker", READER)
+    assert done.exit_code == 0, done.output
+    words = " ".join(shapes((tmp_path / "out" / "argument.svg").read_text()))
+    assert "16 domains" in words
+    assert page.count(" windows of its domain") + page.count(" asked for, ") == 16
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-"], "allowed: a system file that ends in .toml"),
+        ([str(FLIGHT), "--checker", "'"], "No closing quotation"),
+        ([str(FLIGHT), "--checker", " "], "allowed: a command, as hyperperiod-check"),
+        ([str(FLIGHT), "--run", "none.json"], "no such file"),
+    ],
+)
+def test_what_is_wrong_is_named(options: list[str], said: str, tmp_path: Path) -> None:
+    command = ["assurance", *options, "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(main, command, input=FLIGHT.read_text())
+    assert done.exit_code == 2
+    assert said in done.output
+    assert not (tmp_path / "out").exists()
