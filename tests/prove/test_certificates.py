@@ -263,6 +263,48 @@ def test_damaged_certificates_are_refused_unless_they_are_right(systems: int, fi
     assert refused > accepted
 
 
+PIECES = (
+    '"""', "'", '"', "\\", "#", "\n", "=", "[", "[[", "]", "{", "}", ",", ".", "_", "+", "0x10",
+    "\\u0035", "\x00", "period = '1ms'", 'interface.period = "1ms"', 'kind = "busy"',
+    "priority = 1", 'scheduler = "edf"', "best_effort = true", 'deadline = "1s"',
+    "[[domain]]", "[[domain.task]]",
+    "pcpus = 2", 'quantum = "1ms"', "vcpus = 1", 'description = """\n[[domain]]\n"""',
+)  # fmt: skip
+
+
+def other_system(draw: random.Random, text: str) -> str:
+    """The text of a system file with something put in, taken out, doubled or moved."""
+    way, place = draw.choice(["piece", "cut", "line", "moved", "twice"]), draw.randrange(len(text))
+    lines = text.splitlines(keepends=True)
+    one = draw.randrange(len(lines))
+    match way:
+        case "piece":
+            return text[:place] + draw.choice(PIECES) + text[place:]
+        case "cut":
+            return text[:place] + text[place + draw.randint(1, 6) :]
+        case "line":
+            lines.insert(one, draw.choice(PIECES) + "\n")
+        case "moved":
+            lines.insert(draw.randrange(len(lines)), lines.pop(one))
+        case _:
+            lines.insert(draw.randrange(len(lines)), lines[one])
+    return "".join(lines)
+
+
+@sizes(40)
+def test_readers_understand_the_same_of_a_system_file(systems: int, files: Files) -> None:
+    """Or one of them does not read it. What the product would refuse they may well read."""
+    read = 0
+    for number in range(systems):
+        draw = draw_for("other system files", number)
+        told = certificate_text(files.certify(drawn(draw)))
+        text = files.system.read_text()
+        for _ in range(5):
+            files.system.write_bytes(other_system(draw, text).encode())
+            read += files.read(told) != 2
+    assert read > systems / 4
+
+
 # Parts of an analysis with a fault: what is put in their place.
 certificate, resolve, analyze = (
     import_module(f"hyperperiod.analysis.{name}") for name in ("certificate", "resolve", "analyze")

@@ -42,7 +42,7 @@ from hyperperiod.model.result_object import ResultObject
 
 VERSION = 1
 MOST_POINTS = 100_000
-"""Of the windows of a domain under EDF, or of a task's jobs; one with more nobody would read."""
+"""So many windows of a domain under EDF, or of a task's jobs, are written down at most."""
 MOST_DIGITS = 4_000
 """So long is a number at most: readers of JSON refuse longer ones."""
 

@@ -164,6 +164,8 @@ def _evidence_text(evidence: DomainEvidence | None, task: str) -> str:
         points = times(len(evidence.points), "window")
         return f"{points} of its domain up to {duration(evidence.horizon)}"
     own = next(one for one in evidence.tasks if one.task == task)
+    if own.jobs:
+        return f"a window for each of {times(len(own.jobs), 'job')} in {duration(own.window)}"
     asked, got = duration(own.demand), duration(own.supply)
     return f"in {duration(own.window)}: {asked} asked for, {got} supplied"
 
