@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 
 from hyperperiod.model import InputError, Policy, System, load_system, with_policy
 from hyperperiod.model.load import shown_name
@@ -34,6 +33,8 @@ def certified_file(system_file: str, key: str, policy: Policy | None = None) -> 
     if not system_file.endswith(".toml"):
         found = f"a system that was read from {shown_name(system_file)}"
         raise InputError("", None, key, found, "a system file that ends in .toml")
+    from pathlib import Path
+
     return Path(system_file).read_bytes()
 
 
