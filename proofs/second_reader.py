@@ -367,6 +367,7 @@ class Proofs(NamedTuple):
 class Judged(NamedTuple):
     """A domain with a proof, and what is to be shown of it."""
 
+    name: str
     tasks: list[Task]
     supply: Supply
     scheduler: str
@@ -374,10 +375,13 @@ class Judged(NamedTuple):
 
     def require(self) -> None:
         """Fails unless its tasks are in time on its server."""
-        if self.told["supply"] == "harmonic":
-            require_harmonic(self.tasks, self.supply.period)
         test = require_edf if self.scheduler == "edf" else require_fixed_priority
-        test(self.tasks, self.supply, self.told)
+        try:
+            if self.told["supply"] == "harmonic":
+                require_harmonic(self.tasks, self.supply.period)
+            test(self.tasks, self.supply, self.told)
+        except LineError as error:
+            raise LineError(f"{self.name}: {error}") from None
 
 
 def read_judged(domain: dict[str, Any], server: Task, told: dict[str, Any]) -> Judged:
@@ -390,7 +394,7 @@ def read_judged(domain: dict[str, Any], server: Task, told: dict[str, Any]) -> J
     blackout = {"general": 2 * gone, "harmonic": gone}.get(text(told, "supply", name))
     if blackout is None:
         refuse(name, f"supply {told['supply']}: not known to this checker")
-    return Judged(tasks, Supply(server.period, server.cost, blackout), scheduler, told)
+    return Judged(name, tasks, Supply(server.period, server.cost, blackout), scheduler, told)
 
 
 def is_best_effort(domain: dict[str, Any]) -> bool:
