@@ -35,9 +35,9 @@ def table_of(scope: Scope) -> str:
 
 def _row(proof: Proof) -> str:
     tests = [TESTS[name].name for name in proof.tests if TESTS[name] is not ENOUGH]
-    by = ", ".join(f"*{name}*" for name in tests) or "a pcpu for every server"
+    cited = [f"*{name}*" for name in tests] or ["a pcpu for every server"]
     if theorem := SERVER_THEOREMS.get((proof.budget, proof.order, proof.scope)):
-        by += f"; by machine: `{theorem}`"
+        cited[0] += f" (by machine: `{theorem}`)"
     source = f"`{proof.source}`" if proof.source.endswith(".py") else proof.source
     if proof.budget in THEOREMS:
         source += f"; by machine: `{THEOREMS[proof.budget]}`"
@@ -45,7 +45,7 @@ def _row(proof: Proof) -> str:
         proof.budget.value,
         proof.order.value,
         ", ".join(proof.slacks),
-        by,
+        ", ".join(cited),
         SUPPLY[proof.supply],
         "no" if proof.loose else "yes",
         "yes" if Cover.HOPS in proof.covers else "no",

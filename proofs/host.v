@@ -1,5 +1,5 @@
 (* SPDX-License-Identifier: BSD-2-Clause *)
-(* Periodic servers on one pcpu get their budgets, and so the tasks of their domains are in time.
+(* Periodic servers on one pcpu get their budgets, and tasks on servers that get theirs are in time.
 
    To the pcpu a server is a task with a job in every period. What is charged to it as the payer is
    the job's service; so the tests of tasks.v hold for servers, on a processor that is always there.
@@ -46,12 +46,19 @@ Proof.
   - destruct IH as (x & between & found); [lia|]. exists x. split; [lia|assumption].
 Qed.
 
+Lemma amount_weak f g a t : (forall x, f x = true -> g x = true) -> amount f a t <= amount g a t.
+Proof.
+  intros weak. induction t as [|t IH]; cbn [amount]; [lia|].
+  destruct (f (a + t)) eqn:yes; [rewrite (weak _ yes)|]; lia.
+Qed.
+
 (* * One pcpu *)
 
 Section Pcpu.
-Context (m : nat) (servers : nat -> server) (by_order : order) (h : host).
-Context (periods : forall s, s < m -> 0 < every (servers s)).
-Context (legal : paying m servers by_order h).
+Context (m : nat) (servers : nat -> server) (by_order : order).
+Context (may : nat -> nat -> Prop) (h : host).
+Context (legal : first_pays m servers by_order may h).
+Context (budgeted : forall x s, may s x -> unspent servers h s x).
 Context (lent : forall x s, also h x = Some s -> unspent servers h s x).
 
 Lemma here_only s who : here s who = true -> who = Some s.
@@ -63,7 +70,7 @@ Proof. cbn. apply Nat.eqb_refl. Qed.
 Lemma charged_unspent s x : charged h s x = true -> unspent servers h s x.
 Proof.
   intros [payer|second]%orb_prop; apply here_only in payer || apply here_only in second.
-  - now apply (proj1 legal).
+  - now apply budgeted, (proj1 legal).
   - now apply lent.
 Qed.
 
@@ -97,6 +104,18 @@ Proof.
   apply charged_unspent, (unspent_in s k) in yes; [|lia|lia].
   replace (k * every (servers s) + u - k * every (servers s)) with u in yes by lia. lia.
 Qed.
+
+End Pcpu.
+
+Section Periodic.
+Context (m : nat) (servers : nat -> server) (by_order : order) (h : host).
+Context (periods : forall s, s < m -> 0 < every (servers s)).
+Context (legal : paying m servers by_order h).
+Context (lent : forall x s, also h x = Some s -> unspent servers h s x).
+
+Let unspent_in := unspent_in servers h.
+Let charged_unspent := charged_unspent m servers by_order _ h legal (fun x s yes => yes) lent.
+Let charged_at_most := charged_at_most m servers by_order _ h legal (fun x s yes => yes) lent.
 
 (* Server s has less than its budget in the first `within` of its period k. *)
 Context (s k : nat) (inside : s < m) (explicit : within (servers s) <= every (servers s)).
@@ -234,7 +253,7 @@ Proof.
     rewrite all_there in less; unfold ends in *; lia.
 Qed.
 
-End Pcpu.
+End Periodic.
 
 (* * Servers get their budgets *)
 
@@ -309,12 +328,6 @@ Proof.
     apply here_only in beside. destruct (second x s beside) as (_ & -> & _). apply here_itself.
 Qed.
 
-Lemma amount_weak f g a t : (forall x, f x = true -> g x = true) -> amount f a t <= amount g a t.
-Proof.
-  intros weak. induction t as [|t IH]; cbn [amount]; [lia|].
-  destruct (f (a + t)) eqn:yes; [rewrite (weak _ yes)|]; lia.
-Qed.
-
 (* The test of the domain's scheduler, on a supply with a bound. *)
 Definition fits (d : domain) (bound : nat -> nat) : Prop :=
   match scheduler d with
@@ -322,31 +335,50 @@ Definition fits (d : domain) (bound : nat -> nat) : Prop :=
   | EarliestDeadline => forall t, dbf (size d) (members d) t <= bound t
   end.
 
-(* Tasks of a domain whose server gets its budgets, with the general form and the harmonic one. *)
-Theorem domain_in_time by_slack servers P B D h s d r :
+(* More may be given, and less is asked of where there is less work. *)
+Lemma keeps_weak P B by_rule (wants busy : nat -> Prop) gets more :
+  (forall x, busy x -> wants x) -> (forall x, gets x = true -> more x = true) ->
+  keeps P B by_rule wants gets -> keeps P B by_rule busy more.
+Proof.
+  intros working weak. assert (grows : forall a t, amount gets a t <= amount more a t)
+    by (intros; now apply amount_weak).
+  destruct by_rule as [D| |]; cbn [keeps].
+  - intros law k. apply Nat.le_trans with (1 := law k), grows.
+  - intros law k a t begins ends all. specialize (grows a t).
+    assert (t <= amount gets a t + (P - B)); [|lia].
+    apply (law k); [assumption..|]. intros x there. now apply working, all.
+  - intros law k t short all. specialize (grows (k * P) t).
+    assert (t <= amount gets (k * P) t + (P - B)); [|lia].
+    apply law; [assumption|]. intros x there. now apply working, all.
+Qed.
+
+(* Tasks of a domain whose server keeps its law, with the blackout of its rule, and with that of the
+   harmonic form. *)
+Theorem domain_in_time by_slack servers P B by_rule h s d r :
   sharing by_slack servers h -> inside h s d r ->
-  0 < B <= D -> D <= P -> periodic P B D (charged h s) ->
+  allowed P B by_rule -> keeps P B by_rule (wants h s) (charged h s) ->
   (forall i, i < size d -> 0 < period (members d i)) ->
-  fits d (sbf P B (general P B D)) \/
-    (constrained (size d) (members d) /\ in_phase (size d) (members d) r /\
+  fits d (sbf P B (blackout P B by_rule)) \/
+    (by_rule <> Polling /\ constrained (size d) (members d) /\ in_phase (size d) (members d) r /\
      divides (size d) (members d) P /\ fits d (sbf P B (harmonic P B))) ->
   in_time (size d) (members d) r.
 Proof.
-  intros shared within_it budget explicit promised shape test.
+  intros shared within_it numbers promised shape test.
   pose proof (time_scheduled by_slack servers h s d r shared within_it) as legal.
-  assert (supplied : periodic P B D (time_of h s)).
-  { intros k. apply Nat.le_trans with (1 := promised k). apply amount_weak.
-    intros x yes. unfold time_of. now rewrite yes. }
-  destruct within_it as (jobs & _ & _). unfold fits in test. unfold local_key in legal.
-  destruct test as [test|(tight & phase & dividing & test)].
+  destruct within_it as (jobs & working & _). unfold fits in test. unfold local_key in legal.
+  apply (keeps_weak _ _ _ _ (busy (size d) r) _ (time_of h s)) in promised as supplied;
+    [|intros x; apply working|intros x yes; unfold time_of; now rewrite yes].
+  clear promised.
+  destruct test as [test|(not_polling & tight & phase & dividing & test)].
   - destruct (scheduler d) as [ranks|].
-    + apply (fixed_priority_on_server P B (Periodic D) _ _ ranks (time_of h s)); try assumption.
-      split; lia.
-    + apply (edf_on_server P B (Periodic D) _ _ (time_of h s)); try assumption. split; lia.
-  - assert (law : deferrable P B (busy (size d) r) (time_of h s)).
-    { apply periodic_is_deferrable; [lia|]. intros k.
+    + now apply (fixed_priority_on_server P B by_rule _ _ ranks (time_of h s)).
+    + now apply (edf_on_server P B by_rule _ _ (time_of h s)).
+  - destruct numbers as [budget explicit].
+    assert (law : deferrable P B (busy (size d) r) (time_of h s)).
+    { destruct by_rule as [D| |]; [|exact supplied|contradiction].
+      apply periodic_is_deferrable; [assumption|]. intros k.
       apply Nat.le_trans with (1 := supplied k). now apply amount_grows. }
     destruct (scheduler d) as [ranks|].
-    + apply (fixed_priority_harmonic P B _ _ ranks (time_of h s)); try assumption. lia.
-    + apply (edf_harmonic P B _ _ (time_of h s)); try assumption. lia.
+    + now apply (fixed_priority_harmonic P B _ _ ranks (time_of h s)).
+    + now apply (edf_harmonic P B _ _ (time_of h s)).
 Qed.

@@ -7,8 +7,8 @@
    A domain runs on a server, which has a budget in every period. To the domain's tasks the
    scheduler around the server is no more than when the server has the processor: a `supply` says so
    of each instant. Three laws say what schedulers keep, `periodic`, `deferrable` and `polling`,
-   after the budget rules of that name. That periodic servers on one pcpu keep theirs is proved of a
-   `host`, at the end of this file; of the other two it is not.
+   after the budget rules of that name. That periodic and deferrable servers on one pcpu keep theirs
+   is proved of a `host`, at the end of this file; of polling ones it is not.
 
    The domain has `tasks`, numbered from 0. Job (i, k) is the k-th of task i. A `run` says when
    jobs arrive, when they are released, how long each really works, and which one runs at each
@@ -248,17 +248,27 @@ Definition unspent (servers : nat -> server) (h : host) (s x : nat) : Prop :=
   let P := every (servers s) in
   amount (charged h s) (x / P * P) (x mod P) < budget (servers s).
 
-(* The first of those with budget pays, whether there is work for it or not. *)
-Definition paying (m : nat) (servers : nat -> server) (by_order : order) (h : host) : Prop :=
-  (forall x s, pays h x = Some s -> s < m /\ unspent servers h s x) /\
-  (forall x s, s < m -> unspent servers h s x -> exists other, pays h x = Some other /\
+(* Of those that may, the first pays. *)
+Definition first_pays (m : nat) (servers : nat -> server) (by_order : order)
+  (may : nat -> nat -> Prop) (h : host) : Prop :=
+  (forall x s, pays h x = Some s -> s < m /\ may s x) /\
+  (forall x s, s < m -> may s x -> exists other, pays h x = Some other /\
      place by_order servers other x <= place by_order servers s x).
+
+(* Periodic servers: those with budget, whether there is work for them or not. *)
+Definition paying (m : nat) (servers : nat -> server) (by_order : order) (h : host) : Prop :=
+  first_pays m servers by_order (unspent servers h) h.
+
+(* Deferrable servers: those with budget and work. *)
+Definition deferring (m : nat) (servers : nat -> server) (by_order : order) (h : host) : Prop :=
+  first_pays m servers by_order (fun s x => unspent servers h s x /\ wants h s x) h.
 
 (* The slack rules, for time whose payer has no work. None: it is idle. Lend: another one with work
    and budget of its own may have it, and pays as well. Reclaim: anybody with work may have it, and
-   does not pay. Which one that is, and that time is not left idle while somebody may have it, is
-   not said: no theorem needs it. *)
-Inductive slack := Idle | Lend | Reclaim.
+   does not pay. Spare and extra come behind all servers that may pay: anybody with work may have
+   time that nobody pays for. Which one that is, and that time is not left idle while somebody may
+   have it, is not said: no theorem needs it. *)
+Inductive slack := Idle | Lend | Reclaim | Behind.
 
 Definition sharing (by_slack : slack) (servers : nat -> server) (h : host) : Prop :=
   (forall x s, has h x = Some s -> wants h s x) /\
@@ -268,6 +278,7 @@ Definition sharing (by_slack : slack) (servers : nat -> server) (h : host) : Pro
      | Idle => False
      | Lend => pays h x <> None /\ also h x = Some s
      | Reclaim => pays h x <> None
+     | Behind => pays h x = None
      end) /\
   (forall x s, also h x = Some s ->
      by_slack = Lend /\ has h x = Some s /\ pays h x <> Some s /\ unspent servers h s x).
@@ -294,3 +305,16 @@ Definition inside (h : host) (s : nat) (d : domain) (r : run) : Prop :=
 (* A server as a task of the pcpu, as the tests of the host level see it (servers/host_level.py). *)
 Definition as_task (one : server) : task :=
   {| cost := budget one; period := every one; deadline := within one; jitter := 0 |}.
+
+(* A deferrable server as one above it sees it, under fixed priority: it may spend a budget at the
+   end of a period and the next one right after it (servers/deferrable_fp.py). *)
+Definition as_deferrable (one : server) : task :=
+  {| cost := budget one; period := every one; deadline := every one;
+     jitter := every one - budget one |}.
+
+(* The test of server s under EDF: its budget, and what each other one can spend in a window of the
+   length of its period, with deadlines inside (servers/deferrable_edf.py, for one pcpu). *)
+Definition edf_spends (m : nat) (servers : nat -> server) (s : nat) : nat :=
+  sum m (fun o =>
+    if o =? s then budget (servers s)
+    else sbf (every (servers o)) (budget (servers o)) 0 (every (servers s))).

@@ -8,7 +8,10 @@
    With a deadline of 7 ns for the second the test of the theorem accepts it. With 5 ns a job is
    late, in a run that Coq computes, although the test with the floor that the paper prints (Lee
    et al., RTAS 2012) accepts it: rbf(t) = sum of floor(t / p) e. It does so even if the task's
-   own cost is always counted. *)
+   own cost is always counted.
+
+   And two deferrable servers, of which the lower one goes without its budget, although the test for
+   periodic servers accepts it. *)
 
 From Coq Require Import Arith Bool List Lia.
 Import ListNotations.
@@ -157,8 +160,10 @@ Qed.
 (* * A pcpu *)
 
 (* Whatever the servers, their order and the slack rule, the domains and their releases: there is a
-   run of the pcpu. Again a program makes it, one instant after the other. *)
+   run of the pcpu, with servers that pay while they are idle (periodic ones) and with such that do
+   not (deferrable ones). Again a program makes it, one instant after the other. *)
 Section Machine.
+Context (idling : bool).
 Context (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack).
 Context (domains : nat -> domain) (given : nat -> run).
 Context (periods : forall s, s < m -> 0 < every (servers s)).
@@ -192,14 +197,15 @@ Definition works (x : nat) (past : list moment) (s : nat) : bool :=
 
 Definition next (x : nat) (past : list moment) : moment :=
   let all := seq 0 m in
-  let pays := best (fun s => place by_order servers s x) (rich x past) all in
+  let pays := best (fun s => place by_order servers s x)
+    (fun s => rich x past s && (idling || works x past s)) all in
   let takes :=
     match pays with
-    | None => None
+    | None => match by_slack with Behind => best (fun s => s) (works x past) all | _ => None end
     | Some q =>
         if works x past q then Some q
         else match by_slack with
-          | Idle => None
+          | Idle | Behind => None
           | Lend => best (fun s => s) (fun s => works x past s && rich x past s) all
           | Reclaim => best (fun s => s) (works x past) all
           end
@@ -264,40 +270,51 @@ Proof.
     unfold next_job. cbn [inner release work] in chosen. now rewrite chosen.
 Qed.
 
-Lemma machine_pays : paying m servers by_order machine.
+Lemma machine_pays may :
+  (forall s x, s < m ->
+    may s x <-> rich x (story x) s && (idling || works x (story x) s) = true) ->
+  first_pays m servers by_order may machine.
 Proof.
-  split.
+  intros same. split.
   - intros x s who. cbn [pays machine now next payer] in who.
     apply best_is_open in who as [real yes]. apply in_seq in real.
-    split; [lia|]. apply rich_is; [lia|assumption].
-  - intros x s real left_over. cbn [pays machine now next payer].
-    apply (best_is_first (fun s => place by_order servers s x));
-      [apply in_seq; lia|now apply rich_is].
+    split; [lia|]. apply same; [lia|assumption].
+  - intros x s real allowed. cbn [pays machine now next payer].
+    apply (best_is_first (fun s => place by_order servers s x)); [apply in_seq; lia|now apply same].
+Qed.
+
+Lemma machine_follows : (if idling then paying else deferring) m servers by_order machine.
+Proof.
+  pose proof machine_pays as law. destruct idling; apply law; intros s x real; cbn [orb].
+  - rewrite andb_true_r. symmetry. now apply rich_is.
+  - rewrite andb_true_iff, <- rich_is by assumption. reflexivity.
 Qed.
 
 Lemma machine_shares : sharing by_slack servers machine.
 Proof.
   assert (owns : forall x s, owner (now x) = Some s ->
-    works x (story x) s = true /\ payer (now x) <> None /\
+    works x (story x) s = true /\
     (payer (now x) <> Some s ->
       match by_slack with
       | Idle => False
-      | Lend => s < m /\ rich x (story x) s = true
-      | Reclaim => True
+      | Lend => payer (now x) <> None /\ s < m /\ rich x (story x) s = true
+      | Reclaim => payer (now x) <> None
+      | Behind => payer (now x) = None
       end)).
   { intros x s. unfold now, next. cbn [owner payer].
-    destruct (best _ _ _) as [q|] eqn:who; [|discriminate].
-    destruct (works x (story x) q) eqn:own.
-    - intros [= ->]. split; [assumption|]. split; [discriminate|]. now intros [].
-    - destruct by_slack; [discriminate| |]; intros taken;
-        apply best_is_open in taken as [real yes].
-      + apply andb_prop in yes as [yes enough]. apply in_seq in real.
-        split; [assumption|]. split; [discriminate|]. intros _. split; [lia|assumption].
-      + split; [assumption|]. split; [discriminate|auto]. }
+    destruct (best _ _ _) as [q|] eqn:who.
+    2: { destruct by_slack; [discriminate..|]. intros taken.
+         apply best_is_open in taken as [real yes]. now split. }
+    destruct (works x (story x) q) eqn:own; [intros [= ->]; now split|].
+    destruct by_slack; [discriminate| | |discriminate]; intros taken;
+      apply best_is_open in taken as [real yes].
+    - apply andb_prop in yes as [yes enough]. apply in_seq in real.
+      split; [assumption|]. intros _. split; [discriminate|]. split; [lia|assumption].
+    - split; [assumption|]. now intros _. }
   assert (lent : forall x s, second (now x) = Some s ->
     by_slack = Lend /\ owner (now x) = Some s /\ payer (now x) <> Some s).
   { intros x s. unfold now. set (past := story x). unfold next. cbn [second owner payer].
-    destruct by_slack; [discriminate| |discriminate].
+    destruct by_slack; [discriminate| |discriminate..].
     destruct (match best _ _ _ with Some _ => _ | None => _ end) as [taker|]; [|discriminate].
     destruct (here taker _) eqn:same; [discriminate|]. intros [= ->].
     split; [reflexivity|]. split; [reflexivity|]. intros who. rewrite who in same.
@@ -307,13 +324,13 @@ Proof.
   - intros x s who working. cbn [pays has wants machine] in *. unfold now, next in *.
     cbn [owner payer] in *. rewrite who. cbn [wants machine] in working. now rewrite working.
   - intros x s got other. cbn [pays has also machine] in *.
-    destruct (owns x s got) as (_ & somebody & how). specialize (how other).
-    destruct by_slack eqn:rule; [exact how| |assumption]. split; [assumption|].
+    destruct (owns x s got) as (_ & how). specialize (how other).
+    destruct by_slack eqn:rule; [exact how| |assumption..]. split; [apply how|].
     unfold now, next in *. cbn [second owner payer] in *. rewrite rule in *. rewrite got.
     destruct (here s _) eqn:same; [|reflexivity]. apply here_only in same. contradiction.
   - intros x s beside. cbn [pays has also machine] in *.
     destruct (lent x s beside) as (rule & got & other).
-    destruct (owns x s got) as (_ & _ & how). specialize (how other). rewrite rule in how.
+    destruct (owns x s got) as (_ & how). specialize (how other). rewrite rule in how.
     split; [assumption|]. split; [assumption|]. split; [assumption|].
     now apply rich_is.
 Qed.
@@ -338,20 +355,59 @@ Qed.
 
 End Machine.
 
-Theorem pcpu_run_exists m servers by_order by_slack domains given :
+Theorem pcpu_run_exists m servers by_order by_slack domains given (idling : bool) :
   (forall s, s < m -> 0 < every (servers s)) ->
   (forall s i, s < m -> i < size (domains s) -> 0 < period (members (domains s) i)) ->
   (forall s, s < m -> jobs_of (size (domains s)) (members (domains s)) (given s)) ->
-  exists h inner, paying m servers by_order h /\ sharing by_slack servers h /\
+  exists h inner, (if idling then paying else deferring) m servers by_order h /\
+    sharing by_slack servers h /\
     forall s, s < m -> inside h s (domains s) (inner s) /\
       arrival (inner s) = arrival (given s) /\ release (inner s) = release (given s) /\
       work (inner s) = work (given s).
 Proof.
   intros periods shape jobs.
-  exists (machine m servers by_order by_slack domains given),
-    (inner m servers by_order by_slack domains given).
-  split; [now apply machine_pays|]. split; [now apply machine_shares|].
+  exists (machine idling m servers by_order by_slack domains given),
+    (inner idling m servers by_order by_slack domains given).
+  split; [now apply machine_follows|]. split; [now apply machine_shares|].
   intros s real. split; [now apply machine_inside|]. repeat split.
+Qed.
+
+(* * Back to back *)
+
+(* 2 ns in every 4 above 2 ns in every 5. The work of both comes at 10 ns, in the middle of a period
+   of the first: that spends 2 ns before its refill at 12 ns and 2 ns right after it, and leaves
+   1 ns of the period of the other, which ends at 15 ns. *)
+Definition two_servers (s : nat) : server :=
+  match s with
+  | 0 => {| every := 4; budget := 2; within := 4; rank := 0 |}
+  | _ => {| every := 5; budget := 2; within := 5; rank := 1 |}
+  end.
+
+Definition burst : domain :=
+  {| size := 1; members := fun _ => {| cost := 4; period := 20; deadline := 20; jitter := 0 |};
+     model.scheduler := EarliestDeadline |}.
+
+Definition bursts : run :=
+  {| arrival := fun j => 10 + snd j * 20; release := fun j => 10 + snd j * 20;
+     work := fun _ => 4; runs := fun _ => None |}.
+
+Theorem back_to_back_refuted : exists servers h s,
+  s < 2 /\ (forall i, i < 2 -> 0 < every (servers i)) /\
+  deferring 2 servers ByRank h /\ sharing Idle servers h /\
+  (exists t, 0 < t <= every (servers s) /\
+     rbf 2 (fun i => as_task (servers i)) (fun i => rank (servers i)) s t <= t) /\
+  ~ deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
+Proof.
+  assert (periods : forall i, i < 2 -> 0 < every (two_servers i)) by (intros [|i] _; cbn; lia).
+  exists two_servers, (machine false 2 two_servers ByRank Idle (fun _ => burst) (fun _ => bursts)), 1.
+  split; [lia|]. split; [exact periods|]. split; [|split; [|split]].
+  - apply (machine_follows false); [exact periods|..]; intros; cbn; lia.
+  - apply machine_shares; [exact periods|..]; intros; cbn; lia.
+  - exists 4. vm_compute. lia.
+  - intros law. refine (_ (law 2 10 5 (le_n _) (le_n _) _)); [vm_compute; lia|].
+    intros x there. cbn [every two_servers] in there.
+    assert (x = 10 \/ x = 11 \/ x = 12 \/ x = 13 \/ x = 14) as at_work by lia.
+    destruct at_work as [->|[->|[->|[->| ->]]]]; vm_compute; reflexivity.
 Qed.
 
 (* * The floor *)

@@ -506,8 +506,8 @@ Proof.
     In (nth i (ranked (v_tasks one)) (0, no_row)) (ranked (v_tasks one))).
   { intros i low. now apply nth_row. }
   cbn [server_of every budget within] in promised. fold one in promised.
-  apply (domain_in_time _ _ _ _ _ h s (domain_of one) (inner s) shared within_it)
-    with (3 := promised); [lia|lia| |].
+  apply (domain_in_time _ _ _ _ (Periodic _) h s (domain_of one) (inner s) shared within_it)
+    with (2 := promised); [unfold allowed; lia| |].
   - intros i low. specialize (shape i low). cbn [domain_of members]. unfold nth_task.
     destruct (nth i (ranked (v_tasks one)) (0, no_row)) as [k each] eqn:is_it.
     specialize (positive k each shape). cbn. lia.
@@ -524,7 +524,7 @@ Proof.
       apply andb_prop in all as [strict none]. apply N.eqb_eq in none. apply N.leb_le in tight.
       repeat split; try assumption. unfold each.
       destruct (nth i (ranked (v_tasks one)) (0, no_row)) as [k it]. now apply (positive k). }
-    split; [|split; [|split]].
+    split; [discriminate|]. split; [|split; [|split]].
     + intros i low. destruct (conditions i low) as (_ & none & tight & _ & some).
       cbn [domain_of members]. unfold nth_task, task_of. cbn [period deadline jitter]. lia.
     + intros i k low. destruct (conditions i low) as (strict & none & _).

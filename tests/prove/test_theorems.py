@@ -2,7 +2,8 @@
 """`make proofs`: Coq accepts the theorems, none of falsehoods, and pages and code name real ones.
 
 The definitions that the theorems are about compute what the analysis computes (`supply_bound`,
-`request_bound`, `demand_bound`), on all small servers and on drawn tasks: Coq is asked.
+`request_bound`, `demand_bound`), on all small servers and on drawn tasks: Coq is asked. So it is
+whether drawn deferrable servers pass their tests.
 
 A falsehood is a copy of the files in which one definition says what is not so, as the floor that
 the paper prints in place of the ceiling. A copy in which a claim is not proved is refused as well.
@@ -23,6 +24,9 @@ from hyperperiod._analysis import Shape
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.proofs import SERVER_THEOREMS, THEOREMS
+from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
+from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
+from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.tasks.demand_bound import dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
 
@@ -39,10 +43,27 @@ FALSEHOODS: dict[str, Change] = {
         "if rank h <=? rank i",
         "if (if h =? i then true else rank h <? rank i)",
     ),
+    "deferrable-without-jitter": ("model.v", "jitter := every one - budget one", "jitter := 0"),
     "jobs-in-any-order": ("model.v", "-> snd other <= snd j", "-> True"),
 }
 LONG_FALSEHOODS: dict[str, Change] = {
     "polling-as-deferrable": ("model.v", "| Polling => late P B", "| Polling => general P B P"),
+    "deferrable-window-one-shorter": (
+        "model.v",
+        "(budget (servers o)) 0 (every (servers s))).",
+        "(budget (servers o)) 1 (every (servers s))).",
+    ),
+    "deferrable-without-budget": (
+        "model.v",
+        "unspent servers h s x /\\ wants h s x) h.",
+        "wants h s x) h.",
+    ),
+    "deferrable-window-one-longer": (
+        "deferrable.v",
+        "0 < t <= every (servers s) /\\",
+        "0 < t <= every (servers s) + 1 /\\",
+    ),
+    "polling-in-time-by-harmonic": ("host.v", "(by_rule <> Polling /\\ ", "(True /\\ "),
     "harmonic-out-of-phase": ("model.v", "= k * period (tasks i).", "= 1 + k * period (tasks i)."),
     "jobs-one-fewer": ("model.v", "forall q, 0 < q <= ceiling", "forall q, 0 < q < ceiling"),
     "jobs-without-jitter": ("model.v", "period own - jitter own +", "period own +"),
@@ -150,6 +171,29 @@ def task_claims() -> Iterator[str]:
         yield f"map (dbf 3 {tasks}) (seq 0 31) = [{demands}]"
 
 
+def server_claims() -> Iterator[str]:
+    """Whether each of three deferrable servers on a pcpu passes its test, 100 times."""
+    rng = random.Random(20261128)
+    for _ in range(100):
+        servers = [
+            Server(place, f"vm{place}", period, rng.randint(1, period // 2), rng.randint(0, 2))
+            for place, period in enumerate(rng.choices(range(2, 25), k=3))
+        ]
+        records = "; ".join(
+            f"Build_server {one.period_ns} {one.budget_ns} {one.period_ns} {one.priority}"
+            for one in servers
+        )
+        drawn = f"let s i := nth i [{records}] (Build_server 1 1 1 0) in"
+        by_rank = (
+            "fun i => existsb (fun t => Nat.leb (job_rbf 3 (fun o => as_deferrable (s o))"
+            " (fun o => rank (s o)) i 1 t) t) (seq 1 (every (s i)))"
+        )
+        by_deadline = "fun i => Nat.leb (edf_spends 3 s i) (every (s i))"
+        for test, judge in ((by_rank, deferrable_fp), (by_deadline, deferrable_edf)):
+            said = "; ".join(str(one.holds is True).lower() for one in judge(Group(tuple(servers))))
+            yield f"{drawn} map ({test}) (seq 0 3) = [{said}]"
+
+
 def in_coq(folder: Path, claims: list[str]) -> None:
     """Has Coq compute the claims, with the definitions of model.v. NotProved: one is false."""
     shutil.copy(SOURCES / "model.v", folder)
@@ -164,7 +208,7 @@ def in_coq(folder: Path, claims: list[str]) -> None:
 
 @COQ
 def test_coq_and_the_analysis_compute_the_same(tmp_path: Path) -> None:
-    in_coq(tmp_path, [*supply_claims(), *task_claims()])
+    in_coq(tmp_path, [*supply_claims(), *task_claims(), *server_claims()])
 
 
 @COQ
@@ -177,9 +221,8 @@ def test_coq_refuses_another_number(tmp_path: Path) -> None:
 
 def is_refused(folder: Path, change: Change) -> None:
     """Asserts that a proof breaks on the change, and not the definitions."""
-    with pytest.raises(
-        NotProved, match=r"File \"./(supply|tasks|harmonic|runs|host|soundness).v\", line \d+"
-    ):
+    files = "supply|tasks|harmonic|runs|host|deferrable|soundness"
+    with pytest.raises(NotProved, match=rf'File "./({files}).v", line \d+'):
         check(falsified(folder, *change))
 
 

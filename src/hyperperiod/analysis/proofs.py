@@ -225,8 +225,10 @@ THEOREMS = {
 SERVER_THEOREMS = {
     (_PERIODIC, _FP, _ONE): "servers_fixed_priority",
     (_PERIODIC, _EDF, _ONE): "servers_edf",
+    (_DEFERRABLE, _FP, _ONE): "deferrable_fixed_priority",
+    (_DEFERRABLE, _EDF, _ONE): "deferrable_edf",
 }
-"""The theorem in proofs/host.v about the test of a row: servers that pass it get their budgets."""
+"""The theorem in proofs/ about a row's first test beside "alone": who passes gets its budget."""
 
 _BOTH = (_FP, _EDF)
 _ACROSS = (Cover.HOPS,)

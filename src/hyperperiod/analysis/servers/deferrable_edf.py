@@ -11,7 +11,9 @@ Server i gets its budget in every period of its own in which it has work through
 If i did not get its budget, then for at least P_i - B_i + 1 units of its period all m pcpus ran
 others with deadlines no later than its own. Those others spend at most W_k there: budget is
 enforced, unused budget does not outlive its period, and the window ends where the last of those
-periods may end. Nothing is assumed about when or whether the others have work.
+periods may end. Nothing is assumed about when or whether the others have work. Proved by machine
+for one pcpu, without overheads, where it says B_i + sum W_k <= P_i: deferrable_edf in
+proofs/deferrable.v.
 
 Assumptions: periods and budgets in whole time units; servers refill at multiples of their
 periods. Overheads count as time in which the pcpu ran another.

@@ -1,0 +1,221 @@
+(* SPDX-License-Identifier: BSD-2-Clause *)
+(* Deferrable servers on one pcpu keep their law, under fixed priority and under EDF.
+
+   Take a window in one period of the server in which it has work throughout. If its budget is used
+   up by the end, it was without the pcpu for no more than P - B, since it had the pcpu for B in that
+   period. If not, it has budget at each instant of the window, so who pays instead of it comes no
+   later than it does. What these may pay in such a window the test counts: a server above may spend
+   a budget at the end of one period and the next one right after it, whenever it has work. Nothing
+   is asked of the others, and nothing of time that nobody pays for. *)
+
+From Coq Require Import Arith Bool Lia.
+From Hyperperiod Require Import model supply tasks host.
+
+(* * What is spent in a window, with B at most in each period *)
+
+Section Spending.
+Context (P B : nat) (f : nat -> bool).
+Context (some : 0 < P) (each : forall k u, u <= P -> amount f (k * P) u <= B).
+
+(* In one that begins with a period. *)
+Lemma spent_from n k t : amount f (k * P) t <= n * B + (t - n * P).
+Proof.
+  revert k t. induction n as [|n IH]; intros k t; [pose proof (amount_at_most f (k * P) t); lia|].
+  destruct (Nat.le_gt_cases t P) as [short|long]; [pose proof (each k t short); lia|].
+  replace t with (P + (t - P)) at 1 by lia. rewrite amount_split.
+  replace (k * P + P) with (S k * P) by lia. specialize (IH (S k) (t - P)).
+  pose proof (each k P (le_n _)). lia.
+Qed.
+
+(* In one that ends with a period. *)
+Lemma spent_until n q t : t <= q * P -> amount f (q * P - t) t <= n * B + (t - n * P).
+Proof.
+  revert q t. induction n as [|n IH]; intros q t inside;
+    [pose proof (amount_at_most f (q * P - t) t); lia|].
+  destruct q as [|q]; [replace t with 0 by lia; cbn; lia|]. cbn [Nat.mul] in *.
+  destruct (Nat.le_gt_cases t P) as [short|long].
+  - pose proof (each q P (le_n _)) as one. replace P with (P - t + t) in one at 2 by lia.
+    rewrite amount_split in one. replace (q * P + (P - t)) with (P + q * P - t) in one by lia. lia.
+  - replace t with (t - P + P) at 2 by lia. rewrite amount_split.
+    replace (P + q * P - t + (t - P)) with (q * P) by lia.
+    replace (P + q * P - t) with (q * P - (t - P)) by lia.
+    specialize (IH q (t - P)). pose proof (each q P (le_n _)). lia.
+Qed.
+
+(* In any: that of a task with jitter P - B. *)
+Lemma spent_in_any a t : amount f a t <= ceiling (t + (P - B)) P * B.
+Proof.
+  destruct t as [|t]; [cbn; lia|]. set (n := ceiling (S t + (P - B)) P).
+  assert (ends : 0 < n /\ S t + (P - B) <= n * P).
+  { unfold n, ceiling. pose proof (Nat.div_mod (S t + (P - B) + P - 1) P).
+    pose proof (Nat.mod_upper_bound (S t + (P - B) + P - 1) P). nia. }
+  destruct (parts P a some) as (k & o & inside & ->).
+  destruct (Nat.le_gt_cases (o + S t) (n * P)) as [early|late_in_it].
+  - pose proof (spent_from n k (o + S t)) as all. rewrite amount_split in all. lia.
+  - destruct n as [|n]; [lia|]. cbn [Nat.mul] in *.
+    destruct (Nat.le_gt_cases (S t) (P - o)) as [one|more].
+    + pose proof (each k (o + S t)) as all. rewrite amount_split in all. lia.
+    + replace (S t) with (P - o + (S t - (P - o))) by lia. rewrite amount_split.
+      replace (k * P + o + (P - o)) with (S k * P) by (cbn [Nat.mul]; lia).
+      pose proof (spent_from n (S k) (S t - (P - o))).
+      pose proof (amount_at_most f (k * P + o) (P - o)). lia.
+Qed.
+
+End Spending.
+
+(* All but one of the terms are no more than those of g. *)
+Lemma sum_but_one n s f g : s < n -> (forall h, h < n -> h <> s -> f h <= g h) ->
+  sum n f + g s <= f s + sum n g.
+Proof.
+  induction n as [|n IH]; intros inside each; [lia|]. cbn [sum].
+  destruct (Nat.eq_dec s n) as [->|other].
+  - assert (sum n f <= sum n g); [|lia]. apply sum_weak. intros h low. apply each; lia.
+  - assert (sum n f + g s <= f s + sum n g) by (apply IH; [lia|]; intros; apply each; lia).
+    assert (f n <= g n) by (apply each; lia). lia.
+Qed.
+
+Lemma amount_before f a t e : amount (fun x => f x && (x <? e)) a t <= amount f a (e - a).
+Proof.
+  destruct (Nat.le_gt_cases t (e - a)) as [short|long].
+  - apply Nat.le_trans with (amount f a t); [|now apply amount_grows].
+    apply amount_weak. now intros x [yes _]%andb_prop.
+  - replace t with (e - a + (t - (e - a))) by lia. rewrite amount_split.
+    assert (none : forall b u, e <= b -> amount (fun x => f x && (x <? e)) b u = 0).
+    { intros b u beyond. induction u as [|u IH]; [reflexivity|]. cbn [amount]. rewrite IH.
+      destruct (Nat.ltb_spec (b + u) e); [lia|]. now rewrite andb_false_r. }
+    rewrite (none (a + (e - a))), Nat.add_0_r by lia. apply amount_weak.
+    now intros x [yes _]%andb_prop.
+Qed.
+
+(* * One server *)
+
+Section Server.
+Context (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack) (h : host).
+Context (periods : forall s, s < m -> 0 < every (servers s)).
+Context (legal : deferring m servers by_order h) (shared : sharing by_slack servers h).
+Context (s : nat) (inside : s < m).
+
+Lemma at_most o k u : o < m -> u <= every (servers o) ->
+  amount (charged h o) (k * every (servers o)) u <= budget (servers o).
+Proof.
+  intros real. apply (charged_at_most m servers by_order _ h legal); [now intros x o' []| |].
+  - intros x o' beside. now apply (proj2 (proj2 (proj2 shared)) x o').
+  - now apply periods.
+Qed.
+
+(* Whether o pays, and comes no later than the server. *)
+Let before (o x : nat) : bool :=
+  here o (pays h x) && (place by_order servers o x <=? place by_order servers s x).
+
+Lemma before_charged o x : before o x = true -> charged h o x = true.
+Proof. intros [who _]%andb_prop. unfold charged. now rewrite who. Qed.
+
+(* The law, if g bounds what the others spend in such windows, and g s is the budget. *)
+Lemma law_kept g L :
+  L <= every (servers s) -> g s = budget (servers s) -> sum m g <= L ->
+  (forall o k a t, o < m -> o <> s -> t <= L ->
+    k * every (servers s) <= a -> a + t <= k * every (servers s) + every (servers s) ->
+    amount (before o) a t <= g o) ->
+  deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
+Proof.
+  intros window own enough bounded k a t begins ends working.
+  set (P := every (servers s)) in *. set (B := budget (servers s)) in *.
+  assert (earlier : forall u, amount (charged h s) (k * P) (a - k * P + u) =
+    amount (charged h s) (k * P) (a - k * P) + amount (charged h s) a u).
+  { intros u. rewrite amount_split. now replace (k * P + (a - k * P)) with a by lia. }
+  pose proof (amount_at_most (charged h s) (k * P) (a - k * P)) as had.
+  destruct (Nat.le_gt_cases B (amount (charged h s) (k * P) (a - k * P + t))) as [used_up|left].
+  { rewrite earlier in used_up. lia. }
+  assert (all : forall u, u <= t -> u <= L -> u + B <= amount (charged h s) a u + L).
+  { intros u short fits.
+    assert (u <= sum m (fun o => amount (before o) a u)).
+    { rewrite <- (amount_of_all (fun _ => true) a u) at 1 by reflexivity. apply amount_covered.
+      intros x there _. destruct (proj2 legal x s inside) as (o & who & first).
+      - split; [|apply working; lia].
+        apply (unspent_in servers h s k); [now apply periods|fold P; lia|]. fold P B.
+        pose proof (amount_grows (charged h s) (k * P) (x - k * P) (a - k * P + t)). lia.
+      - exists o. split; [now apply (proj1 legal x o)|]. unfold before.
+        rewrite who, here_itself. now apply Nat.leb_le. }
+    pose proof (sum_but_one m s (fun o => amount (before o) a u) g inside) as swap.
+    assert (amount (before s) a u <= amount (charged h s) a u)
+      by (apply amount_weak, before_charged).
+    cbn beta in swap. rewrite own in swap.
+    assert (sum m (fun o => amount (before o) a u) + B <= amount (before s) a u + sum m g); [|lia].
+    apply swap. intros o real other. apply (bounded o k); fold P; lia || assumption. }
+  destruct (Nat.le_gt_cases L t) as [long|short].
+  - pose proof (all L long (le_n _)). pose proof (amount_grows (charged h s) a L t).
+    rewrite earlier in left. lia.
+  - pose proof (all t (le_n _)). lia.
+Qed.
+
+End Server.
+
+(* * The tests *)
+
+(* Under fixed priority: each server for which a window of its response time is known, whatever
+   becomes of the others. *)
+Theorem deferrable_fixed_priority m servers by_slack h s :
+  (forall i, i < m -> 0 < every (servers i)) ->
+  deferring m servers ByRank h -> sharing by_slack servers h -> s < m ->
+  (exists t, 0 < t <= every (servers s) /\
+     job_rbf m (fun i => as_deferrable (servers i)) (fun i => rank (servers i)) s 1 t <= t) ->
+  deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
+Proof.
+  intros periods legal shared inside (L & window & enough).
+  apply (law_kept m servers ByRank h periods legal s inside) with (3 := enough).
+  - apply window.
+  - now rewrite Nat.leb_refl, Nat.eqb_refl, Nat.mul_1_l.
+  - intros o k a t real other short _ _. cbn [place as_deferrable cost period jitter].
+    destruct (rank (servers o) <=? rank (servers s)).
+    + apply Nat.eqb_neq in other. rewrite other.
+      apply Nat.le_trans with (amount (charged h o) a L).
+      { apply Nat.le_trans with (2 := amount_grows _ a t L short). apply amount_weak.
+        intros x [who _]%andb_prop. unfold charged. now rewrite who. }
+      apply spent_in_any; [now apply periods|]. intros.
+      now apply (at_most m servers ByRank by_slack).
+    + apply Nat.eq_le_incl. clear. induction t as [|t IH]; [reflexivity|]. cbn [amount].
+      now rewrite IH, andb_false_r.
+Qed.
+
+(* Under EDF. *)
+Theorem deferrable_edf m servers by_slack h s :
+  (forall i, i < m -> 0 < every (servers i)) ->
+  deferring m servers ByDeadline h -> sharing by_slack servers h -> s < m ->
+  edf_spends m servers s <= every (servers s) ->
+  deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
+Proof.
+  intros periods legal shared inside enough.
+  apply (law_kept m servers ByDeadline h periods legal s inside) with (3 := enough).
+  - apply le_n.
+  - now rewrite Nat.eqb_refl.
+  - intros o k a t real other _ begins ends. apply Nat.eqb_neq in other. rewrite other.
+    set (P := every (servers s)) in *. set (Q := every (servers o)).
+    pose proof (periods o real : 0 < Q) as some.
+    (* The last period of o that ends no later than that of the server. *)
+    pose (q := (k * P + P) / Q). pose (rest := q * Q - a).
+    assert (last : q * Q <= k * P + P)
+      by (unfold q; pose proof (Nat.mul_div_le (k * P + P) Q); lia).
+    assert (spent : amount (charged h o) a rest <= sbf Q (budget (servers o)) 0 P).
+    { destruct (Nat.le_gt_cases (q * Q) a) as [|later];
+        [replace rest with 0 by (unfold rest; lia); cbn; lia|].
+      replace a with (q * Q - rest) by (unfold rest; lia).
+      pose proof (fun n => spent_until Q (budget (servers o)) (charged h o) some
+        (fun k u => at_most m servers ByDeadline by_slack h periods legal shared o k u real)
+        n q rest ltac:(unfold rest; lia)) as bound.
+      destruct (parts Q P some) as (n & r & small & parted).
+      pose proof (bound n) as whole. pose proof (bound (S n)) as one_more.
+      rewrite sbf_after, Nat.sub_0_r, parted, after_parts by assumption.
+      cbn [Nat.mul] in *. unfold rest in *. lia. }
+    apply Nat.le_trans with (2 := spent).
+    apply Nat.le_trans with (2 := amount_before _ a t (q * Q)).
+    rewrite <- (Nat.add_0_l (amount _ a t)).
+    apply (amount_covered 1 _ (fun _ x => charged h o x && (x <? q * Q))).
+    intros x there [who first]%andb_prop. exists 0. split; [lia|].
+    unfold charged. rewrite who. apply Nat.ltb_lt. apply Nat.leb_le in first. cbn [place] in first.
+    fold P Q in first.
+    destruct (same_period P k x) as [same _]; [now apply periods|lia|].
+    rewrite same in first.
+    pose proof (in_period Q x some).
+    assert (x / Q + 1 <= q); [|nia].
+    apply Nat.div_le_lower_bound; [lia|]. lia.
+Qed.
