@@ -2,11 +2,11 @@
 (* Deferrable servers on one pcpu keep their law, under fixed priority and under EDF.
 
    Take a window in one period of the server in which it has work throughout. If its budget is used
-   up by the end, it was without the pcpu for no more than P - B, since it had the pcpu for B in that
-   period. If not, it has budget at each instant of the window, so who pays instead of it comes no
-   later than it does. What these may pay in such a window the test counts: a server above may spend
-   a budget at the end of one period and the next one right after it, whenever it has work. Nothing
-   is asked of the others, and nothing of time that nobody pays for. *)
+   up by the end, it was without the pcpu for no more than P - B, since it had the pcpu for B in
+   that period. If not, it has budget at each instant of the window, so who pays instead of it comes
+   no later than it does. What these may pay in such a window the test counts: a server above may
+   spend a budget at the end of one period and the next one right after it, whenever it has work.
+   Nothing is asked of the others, and nothing of time that nobody pays for. *)
 
 From Coq Require Import Arith Bool Lia.
 From Hyperperiod Require Import model supply tasks host.
