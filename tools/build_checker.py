@@ -5,7 +5,8 @@
 
 Coq extracts the checker from the definitions in proofs/ as a program of OCaml, which OCaml's
 compiler and the few lines of proofs/checker/main.ml make into a native one that knows nothing of
-the project. Needs Debian's coq, ocaml, ocaml-findlib and libzarith-ocaml-dev.
+the project. Needs Debian's coq, ocaml, ocaml-findlib and libzarith-ocaml-dev. For the tests the
+decider of laws.v is made in the same way.
 
 Exit code 1: a file is not accepted; 3: one of the programs or the library is missing.
 """
@@ -21,8 +22,11 @@ from pathlib import Path
 from tools.check_theorems import LIBRARY, SOURCES, NotProved, coq
 
 TARGET = SOURCES.parent / "build" / "hyperperiod-check"
-PROGRAM = ("model", "system", "check", "reader")
-"""The files that the checker is made of, in order: definitions. The others prove what it says."""
+PROGRAMS = {
+    "checker": ("model", "system", "check", "reader"),
+    "decider": ("model", "system", "check", "laws"),
+}
+"""The files that each program is made of, in order: definitions. The others prove what it says."""
 INSTALL = "sudo apt-get install -y coq ocaml ocaml-findlib libzarith-ocaml-dev"
 
 
@@ -38,20 +42,20 @@ def missing() -> str | None:
     return None
 
 
-def build(target: Path) -> None:
-    """Makes the program. NotProved: Coq or OCaml refuses a file; the message is theirs."""
+def build(target: Path, program: str = "checker") -> None:
+    """Makes one of the programs. NotProved: Coq or OCaml refuses a file; the message is theirs."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        for name in PROGRAM:
+        for name in PROGRAMS[program]:
             shutil.copy(SOURCES / f"{name}.v", folder)
             coq(folder, "coqc", *LIBRARY, f"{name}.v")
-        for file in (SOURCES / "checker").iterdir():
+        for file in (SOURCES / program).iterdir():
             shutil.copy(file, folder)
         coq(folder, "coqc", *LIBRARY, "extract.v")
         coq(folder, "ocamlfind", "ocamlopt", "-package", "zarith", "-linkpkg",
-            "checker.mli", "checker.ml", "main.ml", "-o", "hyperperiod-check")  # fmt: skip
+            f"{program}.mli", f"{program}.ml", "main.ml", "-o", "program")  # fmt: skip
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(folder / "hyperperiod-check", target)
+        shutil.copy(folder / "program", target)
 
 
 def main() -> int:

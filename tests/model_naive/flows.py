@@ -21,13 +21,17 @@ from .model import Grant, Params, Setup, World
 
 
 class TaskSpec(NamedTuple):
-    """`releases`: of a task that is no hop. `key`: smaller is first, under rm, dm and fp."""
+    """`releases`: of a task that is no hop. `key`: smaller is first, under rm, dm and fp.
+
+    `works`: how long each of its jobs takes, if not the wcet.
+    """
 
     domain: int
     wcet: int
     deadline: int
     key: int
     releases: Sequence[int] = ()
+    works: Sequence[int] = ()
 
 
 class DomainSpec(NamedTuple):
@@ -87,10 +91,12 @@ class Job:
 class Outcome:
     """What happened: grants by tick, per task (release, finish), per flow item -> finish.
 
+    `first`: by tick, the task and number of the job that is first in each domain, if any.
     `sent`: per flow, when each item of clients was.
     """
 
     grants: list[list[Grant]] = field(default_factory=list)
+    first: list[list[tuple[int, int] | None]] = field(default_factory=list)
     jobs: list[list[tuple[int, int | None]]] = field(default_factory=list)
     finished: list[dict[int, int]] = field(default_factory=list)
     dropped: list[list[int]] = field(default_factory=list)
@@ -183,6 +189,10 @@ class _Play:
                 w = self.domains[d].world
                 self.worlds[w].arrive(self.members[w].index(d))
         self.out.grants.append([grant for world in self.worlds for grant in world.decide()])
+        self.out.first.append([
+            None if t is None else (t, len(self.out.jobs[t]) - len(self.waiting[t]))
+            for t in self.on
+        ])  # fmt: skip
 
     def elapse(self, now: int) -> list[tuple[int, int, int]]:
         """The tick that is over; returns the items that stand before another hop."""
@@ -247,8 +257,9 @@ class _Play:
 
     def release(self, now: int, reached: list[tuple[int, int, int]]) -> None:
         for t, spec in enumerate(self.tasks):
-            if now in spec.releases:
-                self.add(t, Job(now, spec.wcet))
+            for number, release in enumerate(spec.releases):
+                if release == now:
+                    self.add(t, Job(now, spec.works[number] if spec.works else spec.wcet))
         for item in sorted(reached, key=lambda one: (one[0], one[2])):
             flow, hop, number = item
             task = self.flows[flow].hops[hop]

@@ -116,6 +116,23 @@ LONG_FALSEHOODS: dict[str, Change] = {
     ),
     "sum-above-1": ("check.v", "servers <=? all then None", "servers <=? all + 1 then None"),
     "harmonic-with-jitter": ("check.v", "(r_jitter (snd one) =? 0)", "true"),
+    "decided-without-budget": ("laws.v", "(s <? m) && may s", "(s <? m)"),
+    "decided-without-work": ("laws.v", "(idling || working s)", "true"),
+    "decided-behind-payers": ("laws.v", "Behind => negb (some (payer one))", "Behind => true"),
+    "decided-lent-without-budget": (
+        "laws.v",
+        "negb (here s (payer one)) && has_budget s",
+        "negb (here s (payer one))",
+    ),
+    "decided-without-equals": (
+        "laws.v",
+        "place by_order servers other x <=? place by_order servers s x",
+        "place by_order servers other x <? place by_order servers s x",
+    ),
+    "decided-any-job": ("laws.v", "key_of s j <=? key_of s first", "true"),
+    "decided-out-of-turn": ("laws.v", "snd j <=? snd first", "true"),
+    "decided-too-late": ("laws.v", "arrives one + jitter T)", "arrives one + jitter T + 1)"),
+    "decided-without-offset": ("laws.v", "(released_at one =? from)", "true"),
 }
 UNPROVED: dict[str, Change] = {
     "left-out": ("tasks.v", "now apply server_supply.\nQed.", "Admitted."),
@@ -221,7 +238,7 @@ def test_coq_refuses_another_number(tmp_path: Path) -> None:
 
 def is_refused(folder: Path, change: Change) -> None:
     """Asserts that a proof breaks on the change, and not the definitions."""
-    files = "supply|tasks|harmonic|runs|host|deferrable|soundness"
+    files = "supply|tasks|harmonic|runs|host|deferrable|soundness|beginnings"
     with pytest.raises(NotProved, match=rf'File "./({files}).v", line \d+'):
         check(falsified(folder, *change))
 
