@@ -117,7 +117,7 @@ LONG_FALSEHOODS: dict[str, Change] = {
     "sum-above-1": ("check.v", "servers <=? all then None", "servers <=? all + 1 then None"),
     "harmonic-with-jitter": ("check.v", "(r_jitter (snd one) =? 0)", "true"),
     "decided-without-budget": ("laws.v", "(s <? m) && may s", "(s <? m)"),
-    "decided-without-work": ("laws.v", "(idling || working s)", "true"),
+    "decided-without-work": ("laws.v", "(idling || working s)", "(idling || true)"),
     "decided-behind-payers": ("laws.v", "Behind => negb (some (payer one))", "Behind => true"),
     "decided-lent-without-budget": (
         "laws.v",
