@@ -171,11 +171,7 @@ Proof.
            destruct now as (_ & _ & _ & _ & not_judged). rewrite (not_judged s yes). split.
            ++ now intros (o & there & <-%Nat.eqb_eq).
            ++ intros there. exists s. split; [exact there|apply Nat.eqb_refl].
-      * destruct pay as [has_budget comes_first].
-        destruct share as (has_work & own & slack_kept & lent).
-        split; [split; [exact (has_budget _)|exact (comes_first _)]|]. split.
-        { split; [exact (has_work _)|split; [exact (own _)|split; [exact (slack_kept _)|]]].
-          exact (lent _). }
+      * split; [exact (pay _)|split; [exact (share _)|]].
         intros s yes. apply judged_is in yes as [low its].
         destruct (inside_all s low its) as [(_ & _ & legal) _]. split; apply legal.
     + intros s there. apply in_seq in there. destruct (judged_on vms s) eqn:yes; [|reflexivity].

@@ -99,7 +99,7 @@ Lemma at_most o k u : o < m -> u <= every (servers o) ->
   amount (charged h o) (k * every (servers o)) u <= budget (servers o).
 Proof.
   intros real. apply (charged_at_most m servers by_order _ h legal); [now intros x o' []| |].
-  - intros x o' beside. now apply (proj2 (proj2 (proj2 shared)) x o').
+  - intros x o' beside. now apply (also_unspent by_slack servers h shared).
   - now apply periods.
 Qed.
 
@@ -130,11 +130,11 @@ Proof.
   { intros u short fits.
     assert (u <= sum m (fun o => amount (before o) a u)).
     { rewrite <- (amount_of_all (fun _ => true) a u) at 1 by reflexivity. apply amount_covered.
-      intros x there _. destruct (proj2 legal x s inside) as (o & who & first).
+      intros x there _. destruct (proj2 (legal x) s inside) as (o & who & first).
       - split; [|apply working; lia].
         apply (unspent_in servers h s k); [now apply periods|fold P; lia|]. fold P B.
         pose proof (amount_grows (charged h s) (k * P) (x - k * P) (a - k * P + t)). lia.
-      - exists o. split; [now apply (proj1 legal x o)|]. unfold before.
+      - exists o. split; [now apply (proj1 (legal x) o)|]. unfold before.
         rewrite who, here_itself. now apply Nat.leb_le. }
     pose proof (sum_but_one m s (fun o => amount (before o) a u) g inside) as swap.
     assert (amount (before s) a u <= amount (charged h s) a u)

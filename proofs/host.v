@@ -54,6 +54,10 @@ Qed.
 
 (* * One pcpu *)
 
+Lemma also_unspent by_slack servers h : sharing by_slack servers h ->
+  forall x s, also h x = Some s -> unspent servers h s x.
+Proof. intros shared x s second. now apply (shared x). Qed.
+
 Section Pcpu.
 Context (m : nat) (servers : nat -> server) (by_order : order).
 Context (may : nat -> nat -> Prop) (h : host).
@@ -70,7 +74,7 @@ Proof. cbn. apply Nat.eqb_refl. Qed.
 Lemma charged_unspent s x : charged h s x = true -> unspent servers h s x.
 Proof.
   intros [payer|second]%orb_prop; apply here_only in payer || apply here_only in second.
-  - now apply budgeted, (proj1 legal).
+  - now apply budgeted, (proj1 (legal x)).
   - now apply lent.
 Qed.
 
@@ -145,7 +149,7 @@ Proof.
   intros one. apply is_only in one. unfold payer in one.
   destruct (Nat.ltb_spec x ends) as [before|]; [|discriminate].
   destruct (pays h x) as [other|] eqn:who; [|discriminate]. injection one as -> <-.
-  pose proof (proj1 (proj1 legal x o who)) as real.
+  pose proof (proj1 (proj1 (legal x) o who)) as real.
   split; [assumption|]. split; [reflexivity|]. split; [assumption|]. split.
   - apply in_period. now apply periods.
   - unfold charged. now rewrite who, here_itself.
@@ -205,12 +209,12 @@ Proof.
   - intros x [o l] before%Nat.ltb_lt waits.
     destruct (pending_unspent o l x before waits) as [there left_over].
     destruct waits as (real & _). cbn [fst] in real.
-    destruct (proj2 legal x o real left_over) as (other & who & first_of_all).
+    destruct (proj2 (legal x) o real left_over) as (other & who & first_of_all).
     replace l with (x / every (servers o))
       by (apply same_period; [now apply periods|assumption]).
     exists (other, x / every (servers other)). split; [|split].
     + cbn [runs late]. unfold payer. apply Nat.ltb_lt in before. now rewrite before, who.
-    + rewrite keys by apply (proj1 legal x other who). now rewrite keys.
+    + rewrite keys by apply (proj1 (legal x) other who). now rewrite keys.
     + cbn [fst snd]. intros -> _. apply le_n.
 Qed.
 
@@ -267,10 +271,10 @@ Theorem servers_fixed_priority m servers by_slack h s :
      rbf m (fun i => as_task (servers i)) (fun i => rank (servers i)) s t <= t) ->
   periodic (every (servers s)) (budget (servers s)) (within (servers s)) (charged h s).
 Proof.
-  intros periods legal (_ & _ & _ & second) inside explicit (t & window & enough) k.
+  intros periods legal shared inside explicit (t & window & enough) k.
   apply Nat.nlt_ge. intros short.
   apply (not_by_rank m servers ByRank h periods legal
-    (fun x s yes => proj2 (proj2 (proj2 (second x s yes)))) s k inside explicit short t); auto.
+    (also_unspent by_slack servers h shared) s k inside explicit short t); auto.
 Qed.
 
 (* Under EDF: all, if they do not ask for more than there is. *)
@@ -281,10 +285,10 @@ Theorem servers_edf m servers by_slack h s :
      sum m (fun i => budget (servers i) * (M / every (servers i))) <= M) ->
   periodic (every (servers s)) (budget (servers s)) (within (servers s)) (charged h s).
 Proof.
-  intros shape legal (_ & _ & _ & second) inside (M & some & multiple & fits) k.
+  intros shape legal shared inside (M & some & multiple & fits) k.
   apply Nat.nlt_ge. intros short.
   apply (not_by_deadline m servers ByDeadline h (fun i low => proj1 (shape i low)) legal
-    (fun x s yes => proj2 (proj2 (proj2 (second x s yes)))) s k inside);
+    (also_unspent by_slack servers h shared) s k inside);
     [rewrite (proj2 (shape s inside)); apply le_n|assumption|reflexivity|apply shape|].
   clear short. intros t. apply (Nat.mul_le_mono_pos_r _ _ M some).
   apply Nat.le_trans with (t * sum m (fun i => budget (servers i) * (M / every (servers i)))).
@@ -316,16 +320,17 @@ Definition time_of (h : host) (s x : nat) : bool := charged h s x || here s (has
 Lemma time_scheduled by_slack servers h s d r : sharing by_slack servers h -> inside h s d r ->
   scheduled (size d) (local_key d r) (time_of h s) r.
 Proof.
-  intros (_ & own & _ & second) (_ & working & legal). split.
+  intros shared (_ & working & legal). split.
   - intros x j who. destruct (proj1 legal x j who) as [got waits]. unfold time_of.
     rewrite got. now rewrite orb_true_r.
   - intros x j there waits. apply (proj2 legal x j); [|assumption].
     assert (wants h s x) by (apply working; now exists j).
     unfold time_of, charged in there.
+    destruct (shared x) as (_ & own & _ & second).
     destruct (here s (pays h x)) eqn:payer;
-      [apply here_only in payer; rewrite (own x s payer) by assumption; apply here_itself|].
+      [apply here_only in payer; rewrite (own s payer) by assumption; apply here_itself|].
     destruct (here s (also h x)) eqn:beside; [|assumption].
-    apply here_only in beside. destruct (second x s beside) as (_ & -> & _). apply here_itself.
+    apply here_only in beside. destruct (second s beside) as (_ & -> & _). apply here_itself.
 Qed.
 
 (* The test of the domain's scheduler, on a supply with a bound. *)

@@ -248,12 +248,16 @@ Definition unspent (servers : nat -> server) (h : host) (s x : nat) : Prop :=
   let P := every (servers s) in
   amount (charged h s) (x / P * P) (x mod P) < budget (servers s).
 
-(* Of those that may, the first pays. *)
+(* Of those that may, the first pays: at one instant, and at all. *)
+Definition first_pays_at (m : nat) (servers : nat -> server) (by_order : order)
+  (may : nat -> nat -> Prop) (h : host) (x : nat) : Prop :=
+  (forall s, pays h x = Some s -> s < m /\ may s x) /\
+  (forall s, s < m -> may s x -> exists other, pays h x = Some other /\
+     place by_order servers other x <= place by_order servers s x).
+
 Definition first_pays (m : nat) (servers : nat -> server) (by_order : order)
   (may : nat -> nat -> Prop) (h : host) : Prop :=
-  (forall x s, pays h x = Some s -> s < m /\ may s x) /\
-  (forall x s, s < m -> may s x -> exists other, pays h x = Some other /\
-     place by_order servers other x <= place by_order servers s x).
+  forall x, first_pays_at m servers by_order may h x.
 
 (* Periodic servers: those with budget, whether there is work for them or not. *)
 Definition paying (m : nat) (servers : nat -> server) (by_order : order) (h : host) : Prop :=
@@ -270,18 +274,21 @@ Definition deferring (m : nat) (servers : nat -> server) (by_order : order) (h :
    have it, is not said: no theorem needs it. *)
 Inductive slack := Idle | Lend | Reclaim | Behind.
 
-Definition sharing (by_slack : slack) (servers : nat -> server) (h : host) : Prop :=
-  (forall x s, has h x = Some s -> wants h s x) /\
-  (forall x s, pays h x = Some s -> wants h s x -> has h x = Some s) /\
-  (forall x s, has h x = Some s -> pays h x <> Some s ->
+Definition shares_at (by_slack : slack) (servers : nat -> server) (h : host) (x : nat) : Prop :=
+  (forall s, has h x = Some s -> wants h s x) /\
+  (forall s, pays h x = Some s -> wants h s x -> has h x = Some s) /\
+  (forall s, has h x = Some s -> pays h x <> Some s ->
      match by_slack with
      | Idle => False
      | Lend => pays h x <> None /\ also h x = Some s
      | Reclaim => pays h x <> None
      | Behind => pays h x = None
      end) /\
-  (forall x s, also h x = Some s ->
+  (forall s, also h x = Some s ->
      by_slack = Lend /\ has h x = Some s /\ pays h x <> Some s /\ unspent servers h s x).
+
+Definition sharing (by_slack : slack) (servers : nat -> server) (h : host) : Prop :=
+  forall x, shares_at by_slack servers h x.
 
 (* * Domains on the servers *)
 

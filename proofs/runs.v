@@ -301,25 +301,7 @@ Proof.
   destruct idling; cbn [orb]; [|now rewrite working]. split; [now intros []|now split].
 Qed.
 
-(* The laws at one instant. *)
-Definition pays_at (x : nat) : Prop :=
-  (forall s, pays h x = Some s -> s < m /\ may_pay s x) /\
-  (forall s, s < m -> may_pay s x -> exists other, pays h x = Some other /\
-     place by_order servers other x <= place by_order servers s x).
-
-Definition shares_at (x : nat) : Prop :=
-  (forall s, has h x = Some s -> wants h s x) /\
-  (forall s, pays h x = Some s -> wants h s x -> has h x = Some s) /\
-  (forall s, has h x = Some s -> pays h x <> Some s ->
-     match by_slack with
-     | Idle => False
-     | Lend => pays h x <> None /\ also h x = Some s
-     | Reclaim => pays h x <> None
-     | Behind => pays h x = None
-     end) /\
-  (forall s, also h x = Some s ->
-     by_slack = Lend /\ has h x = Some s /\ pays h x <> Some s /\ unspent servers h s x).
-
+(* The laws of those in a domain at one instant. *)
 Definition runs_at (x : nat) : Prop := forall s, judged s = true ->
   (forall j, runs (inner s) x = Some j ->
      here s (has h x) = true /\ pending (size (domains s)) (inner s) j x) /\
@@ -362,11 +344,12 @@ Lemma laws_told past one : told past -> tells (length past) one ->
   (forall s, works judged domains given candidates (length past) past (others one) s = true <->
      wants h s (length past)) ->
   broken idling m servers by_order by_slack judged domains given candidates (length past) past one
-  = None <-> pays_at (length past) /\ shares_at (length past) /\ runs_at (length past).
+  = None <-> first_pays_at m servers by_order may_pay h (length past) /\
+    shares_at by_slack servers h (length past) /\ runs_at (length past).
 Proof.
   intros known (pay & beside & got & who & _) working. rewrite broken_is.
   cbn [laws forallb snd]. set (x := length past) in *.
-  rewrite !andb_true_iff, !each_is. unfold pays_at, shares_at. rewrite pay, beside, got.
+  rewrite !andb_true_iff, !each_is. unfold first_pays_at, shares_at. rewrite pay, beside, got.
   split.
   - intros (payer_has & payer_first & has_work & own & slack_kept & lent & open_one & first_one
       & in_turn & _).
@@ -632,7 +615,8 @@ Proof.
 Qed.
 
 Lemma machine_laws x :
-  pays_at idling m servers by_order machine x /\ shares_at servers by_slack machine x /\
+  first_pays_at m servers by_order (may_pay idling servers machine) machine x /\
+  shares_at by_slack servers machine x /\
   runs_at judged domains machine inner x.
 Proof.
   pose proof (story_told (S x)) as [now_told past_told]. rewrite story_long in now_told.
@@ -646,10 +630,10 @@ Proof.
 Qed.
 
 Lemma machine_follows : (if idling then paying else deferring) m servers by_order machine.
-Proof. pose proof machine_laws as law. destruct idling; split; intros x; apply law. Qed.
+Proof. pose proof machine_laws as law. destruct idling; intros x; apply law. Qed.
 
 Lemma machine_shares : sharing by_slack servers machine.
-Proof. split; [|split; [|split]]; intros x; apply (machine_laws x). Qed.
+Proof. intros x. apply machine_laws. Qed.
 
 Lemma machine_inside s : judged s = true ->
   jobs_of (size (domains s)) (members (domains s)) (given s) ->
