@@ -23,7 +23,11 @@ PICTURE = TOP / "docs" / "pictures" / "assurance.svg"
 
 
 def assure(system: Path, folder: Path, *options: str) -> tuple[Result, str]:
-    """What the command says, and its page."""
+    """Runs the command on a system file, with these options beside `--out`.
+
+    Returns its exit code with all that it printed, and the text of the page in `folder`, which is
+    empty if it wrote none.
+    """
     done = CliRunner().invoke(main, ["assurance", str(system), "--out", str(folder), *options])
     page = folder / "assurance.md"
     return done, page.read_text() if page.exists() else ""
@@ -123,7 +127,24 @@ def test_many_domains_share_a_goal(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     words = " ".join(shapes((tmp_path / "out" / "argument.svg").read_text()))
     assert "16 domains" in words
+    assert "other domain" not in words
     assert page.count(" windows of its domain") + page.count(" asked for, ") == 16
+
+
+def test_many_domains_without_a_proof_have_no_goal_with_evidence(tmp_path: Path) -> None:
+    system = tmp_path / "system.toml"
+    text = (TOP / "systems" / "exsched-table2.toml").read_text()
+    system.write_text(re.sub('policy = ".*"', 'policy = "ds"', text))
+    assure(system, tmp_path / "out", "--checker", f"{sys.executable} -c pass")
+    words = " ".join(shapes((tmp_path / "out" / "argument.svg").read_text()))
+    assert "16 other domains" in words
+    assert "Sn1" not in words
+
+
+def test_a_checker_that_prints_several_lines_keeps_the_table(tmp_path: Path) -> None:
+    says = f"{sys.executable} -c 'print(\"one\\ntwo\")'"
+    _, page = assure(FLIGHT, tmp_path / "out", "--checker", says)
+    assert "| 0 | one two |" in page
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,18 @@ from hyperperiod.analysis.result import AnalysisResult
 from hyperperiod.analysis.servers.fp_response_time import as_load
 from hyperperiod.analysis.tasks.demand_bound import dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
-from hyperperiod.model import Budget, Domain, Order, Sbf, Scope, Slack, System, Task, TaskKind
+from hyperperiod.model import (
+    Budget,
+    Domain,
+    Order,
+    Sbf,
+    Scheduler,
+    Scope,
+    Slack,
+    System,
+    Task,
+    TaskKind,
+)
 from hyperperiod.model.part import Part, fields_of
 from hyperperiod.model.result_object import ResultObject
 
@@ -196,7 +207,7 @@ def _system_beyond(system: System) -> str:
 
 def _domain_beyond(domain: Domain) -> str:
     """Returns what of a domain no theorem is about; empty if there is nothing."""
-    if domain.scheduler.is_global or str(domain.scheduler) not in ("rm", "dm", "fp", "edf"):
+    if domain.scheduler not in (Scheduler.RM, Scheduler.DM, Scheduler.FP, Scheduler.EDF):
         return f"scheduler {domain.scheduler}"
     if not domain.tasks:
         return "no tasks"

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,7 +18,7 @@ from hyperperiod.analysis.analyze import Analysis
 from hyperperiod.analysis.certificate import certificate_text, certify
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_MISSED
-from hyperperiod.cli.options import system_argument
+from hyperperiod.cli.options import out_option, system_argument
 from hyperperiod.cli.progress import status
 from hyperperiod.cli.systems import about, certified_file, read_system
 from hyperperiod.model.errors import InputError, MissingError
@@ -33,14 +33,7 @@ SYSTEM, CERTIFICATE = "system.toml", "certificate.json"
 
 @click.command()
 @system_argument
-@click.option(
-    "--out",
-    "folder",
-    shell_complete=complete.folders,
-    metavar="DIR",
-    required=True,
-    help="The folder to write: page, picture, certificate and system.",
-)
+@out_option
 @click.option(
     "--checker",
     "checkers",
@@ -72,7 +65,7 @@ def assurance(
 
     system = read_system(system_file, None)
     file = certified_file(system_file, "SYSTEM")
-    programs = {command: _program(command) for command in checkers}
+    programs = [_program(command) for command in checkers]
     seen = [_read_run(name, system.name) for name in runs]
     with about(system_file), status(f"{system.name}: analyzing"):
         analysis = Analysis(system)
@@ -101,8 +94,16 @@ def _read_run(name: str, system: str) -> RunResult:
     return run
 
 
-def _program(command: str) -> Path:
-    """The file of the program that a command runs: of `python3 FILE` that file."""
+class _Program(NamedTuple):
+    """A command, the words of it, and the file that says what it does: of `python3 FILE` that."""
+
+    command: str
+    words: Sequence[str]
+    file: Path
+
+
+def _program(command: str) -> _Program:
+    """The program that a command runs; InputError for no command, MissingError for no program."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -114,25 +115,28 @@ def _program(command: str) -> Path:
         install = "make checker" if words[0].endswith("hyperperiod-check") else ""
         raise MissingError(f"--checker: no program {words[0]}", install)
     script = next((word for word in words[1:] if Path(word).is_file()), None)
-    return Path(script or found)
+    return _Program(command, words, Path(script or found))
 
 
-def _checked(programs: Mapping[str, Path], files: Mapping[str, bytes]) -> list[Checked]:
-    """What each program says of the two files."""
+def _checked(programs: Sequence[_Program], files: Mapping[str, bytes]) -> list[Checked]:
+    """Runs each program on the system and its certificate, `files` by their names.
+
+    Returns what each printed and how it ended, in the order of the programs: the page shows them.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         paths = [Path(temporary) / name for name in (SYSTEM, CERTIFICATE)]
         for path in paths:
             path.write_bytes(files[path.name])
-        return [_answer(command, program, paths) for command, program in programs.items()]
+        return [_answer(program, paths) for program in programs]
 
 
-def _answer(command: str, program: Path, paths: Sequence[Path]) -> Checked:
+def _answer(program: _Program, paths: Sequence[Path]) -> Checked:
     from hyperperiod.report.assurance import Checked
 
-    digest = hashlib.sha256(program.read_bytes()).hexdigest()
+    command, digest = program.command, hashlib.sha256(program.file.read_bytes()).hexdigest()
     try:
         done = subprocess.run(
-            [*shlex.split(command), *map(str, paths)],
+            [*program.words, *map(str, paths)],
             capture_output=True,
             text=True,
             errors="replace",
@@ -144,4 +148,5 @@ def _answer(command: str, program: Path, paths: Sequence[Path]) -> Checked:
     except OSError as error:
         found = f"{command!r}: {error.strerror}"
         raise InputError("", None, "--checker", found, "a program") from None
-    return Checked(command, digest, done.returncode, (done.stdout + done.stderr).strip())
+    said = " ".join((done.stdout + done.stderr).split())
+    return Checked(command, digest, done.returncode, said)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_MISSED
 from hyperperiod.cli.options import (
     OneOf,
@@ -16,6 +15,7 @@ from hyperperiod.cli.options import (
     horizon_option,
     host_cost_options,
     json_option,
+    out_option,
     policy_option,
     read_cpus,
     read_maybe,
@@ -55,14 +55,7 @@ def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int
 @click.command()
 @system_argument
 @click.option("--to", "target", type=OneOf(TARGETS), required=True, help="For which host or tool.")
-@click.option(
-    "--out",
-    "folder",
-    shell_complete=complete.folders,
-    metavar="DIR",
-    required=True,
-    help="The folder to write.",
-)
+@out_option
 @policy_option
 @horizon_option
 @seed_option

@@ -132,6 +132,15 @@ def _policy(text: str) -> Policy:
 
 system_argument = click.argument("system_file", metavar="SYSTEM", shell_complete=complete.files)
 
+out_option = click.option(
+    "--out",
+    "folder",
+    shell_complete=complete.folders,
+    metavar="DIR",
+    required=True,
+    help="The folder to write.",
+)
+
 json_option = click.option(
     "as_json", "--json", is_flag=True, help="One JSON object on standard output."
 )

@@ -234,7 +234,7 @@ class _Argument:
 
 def _node(kind: str, name: str, text: str, x: float, y: float, *, developed: bool = True) -> _Node:
     wide = {"solution": 13, "assumption": 24, "strategy": 24}.get(kind, 28)
-    lines = textwrap.wrap(text, wide, max_lines=4, placeholder=" ...")
+    lines = textwrap.wrap(text, wide, max_lines=4, placeholder=" …")
     return _Node(kind, name, lines, x, y, developed)
 
 
@@ -257,15 +257,17 @@ def _goals(about: Assurance) -> list[tuple[str, str]]:
     if len(served) <= MOST_GOALS:
         for domain in served:
             server = budgets.get(domain.name)
-            on = f"{duration(server.budget)} in {duration(server.period)}" if server else "none"
-            text = f"Tasks of {domain.name} are in time on a server of {on}"
+            text = f"Tasks of {domain.name} are in time"
+            if server is not None:
+                text += f" on a server of {duration(server.budget)} in {duration(server.period)}"
             goals.append((text, how if domain.name in certified else ""))
     else:
-        open_ = [one.name for one in served if one.name not in certified]
-        text = f"Tasks of {times(len(served) - len(open_), 'domain')} are in time on their servers"
-        goals.append((text, how))
-        if open_:
-            goals.append((f"Tasks of {times(len(open_), 'other domain')} are in time", ""))
+        proved = times(len(certified), "domain")
+        if certified:
+            goals.append((f"Tasks of {proved} are in time on their servers", how))
+        if len(served) > len(certified):
+            other = times(len(served) - len(certified), "other domain")
+            goals.append((f"Tasks of {other} are in time", ""))
     if about.runs:
         jobs = sum(row.jobs for row in about.tasks)
         late = any(row.misses or row.is_above for row in about.tasks)
