@@ -232,7 +232,7 @@ deps:
 ##                   are there; ALL=1: all of a release, or an error
 wheels: build
 	@$(BIN)/hyperperiod linux build
-	@$(STEP) "wheels" $(BIN)/python tools/make_wheels.py $(if $(ALL),--all)
+	@$(STEP) "wheels" $(BIN)/python -m tools.make_wheels $(if $(ALL),--all)
 
 ## make deb          the package of hyperperiodd for Debian and Ubuntu, into dist/
 deb: build

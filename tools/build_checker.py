@@ -5,7 +5,7 @@
 
 Coq extracts the checker from the definitions in proofs/ as a program of OCaml, which OCaml's
 compiler and the few lines of proofs/checker/main.ml make into a native one that knows nothing of
-the project. Needs Debian's coq, ocaml, ocaml-findlib and libzarith-ocaml-dev. For the tests the
+the project and asks nothing of the machine that it runs on: all libraries are in it. Needs Debian's coq, ocaml, ocaml-findlib and libzarith-ocaml-dev. For the tests the
 decider of laws.v is made in the same way.
 
 Exit code 1: a file is not accepted; 3: one of the programs or the library is missing.
@@ -52,7 +52,7 @@ def build(target: Path, program: str = "checker") -> None:
         for file in (SOURCES / program).iterdir():
             shutil.copy(file, folder)
         coq(folder, "coqc", *LIBRARY, "extract.v")
-        coq(folder, "ocamlfind", "ocamlopt", "-package", "zarith", "-linkpkg",
+        coq(folder, "ocamlfind", "ocamlopt", "-package", "zarith", "-linkpkg", "-ccopt", "-static",
             f"{program}.mli", f"{program}.ml", "main.ml", "-o", "program")  # fmt: skip
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(folder / "program", target)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds what is released into dist/: tools/make_wheels.py [--all] [x86_64|aarch64]...
+"""Builds what is released into dist/: -m tools.make_wheels [--all] [x86_64|aarch64]...
 
 Two wheels for each architecture: one for CPython 3.11 and one, of the stable ABI, for 3.12 and
 later; then the source distribution. The compiler is Zig's clang, a package of PyPI, which links
@@ -11,10 +11,10 @@ stable ABI is kept, and twine whether PyPI takes the files. Tools and versions a
 group `wheels` in uv.lock.
 
 A wheel for x86-64 brings the programs of the Linux host, as `hyperperiod linux build` has compiled
-them in build/linux: who installs it needs no compiler for them.
+them in build/linux, and the checker of certificates: who installs it needs no compiler for them.
 
-Where one of the two Pythons is not there, 3.11 and one from 3.12 on, its wheels are left out, which
-is said; with --all, as for a release, that is an error.
+Where one of the two Pythons is not there, 3.11 and one from 3.12 on, its wheels are left out, and
+where Coq or OCaml is not, the checker; that is said, and with --all, as for a release, an error.
 """
 
 import functools
@@ -26,6 +26,7 @@ from pathlib import Path
 
 from hyperperiod.hosts.linux.build import prebuilt
 from hyperperiod.resources import PREBUILT
+from tools import build_checker
 
 TOP = Path(__file__).resolve().parents[1]
 WORK = TOP / "build" / "wheels"
@@ -101,6 +102,14 @@ def programs() -> Path:
     return archive
 
 
+@functools.cache
+def checker() -> Path:
+    """The checker of certificates, made of the proofs."""
+    target = WORK / build_checker.TARGET.name
+    build_checker.build(target)
+    return target
+
+
 def wheel(name: str, bin_folder: Path, arch: str) -> None:
     """Builds one wheel, and puts it into dist/ if it is what its name will say."""
     python = bin_folder / "python"
@@ -119,6 +128,8 @@ def wheel(name: str, bin_folder: Path, arch: str) -> None:
     }
     if arch == "x86_64":
         settings["cmake.define.PREBUILT"] = programs()
+        if build_checker.missing() is None:
+            settings["cmake.define.CHECKER"] = checker()
     options = [f"--config-setting={key}={value}" for key, value in settings.items()]
     run(
         python, "-m", "build", "--no-isolation", "--wheel", "--outdir", raw, *options,
@@ -147,9 +158,15 @@ def main() -> int:
         return 2
     found = {name: environment(name, version) for name, version in PYTHONS.items()}
     environments = {name: folder for name, folder in found.items() if folder}
-    lacking = [f"{name} (no Python {PYTHONS[name]})" for name in found if name not in environments]
+    lacking = [
+        f"wheels for CPython, {name} (no Python {PYTHONS[name]})"
+        for name in found
+        if name not in environments
+    ]
+    if "x86_64" in wanted and (missing := build_checker.missing()) is not None:
+        lacking.append(f"the checker of certificates (no {missing}: {build_checker.INSTALL})")
     if lacking and ("--all" in words or not environments):
-        print(f"error: no wheel for CPython, {', '.join(lacking)}", file=sys.stderr)
+        print(f"error: left out: {'; '.join(lacking)}", file=sys.stderr)
         return LACKS
     shutil.rmtree(DIST, ignore_errors=True)
     for arch in wanted:
@@ -165,7 +182,7 @@ def main() -> int:
     for path in made:
         print(f"{path.relative_to(TOP)}: {path.stat().st_size // 1024} KiB")
     if lacking:
-        print(f"left out, and needed for a release: wheels for CPython, {', '.join(lacking)}")
+        print(f"left out, and needed for a release: {'; '.join(lacking)}")
     return 0
 
 

@@ -35,7 +35,7 @@ def test_it_is_the_wheel_that_is_tested(installed: Installed) -> None:
 
 
 def test_no_source_is_forgotten(installed: Installed) -> None:
-    shared = ("core", "record", "words")
+    shared = ("core", "proofs", "record", "words")
     for folder in (*shared, "experiments", "guests", "hosts/linux", "hosts/xen", "systems"):
         theirs = files_below(installed.site / "hyperperiod" / "sources" / folder)
         # What only native modules are compiled of is not carried.

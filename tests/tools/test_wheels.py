@@ -30,6 +30,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, st
     monkeypatch.setattr(make_wheels, "environment", environment)
     monkeypatch.setattr(make_wheels, "wheel", wheel)
     monkeypatch.setattr(make_wheels, "run", lambda *_words, **_environment: "")
+    monkeypatch.setattr(make_wheels.build_checker, "missing", lambda: None)
     return made
 
 
@@ -45,6 +46,18 @@ def test_with_one_python_its_wheels_are_built(
     assert last == (
         "left out, and needed for a release: wheels for CPython, stable ABI (no Python >=3.12)"
     )
+
+
+def test_without_coq_the_checker_is_left_out(
+    built: list[tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(make_wheels.build_checker, "missing", lambda: "coqc")
+    monkeypatch.setattr("sys.argv", ["make_wheels.py"])
+    assert make_wheels.main() == 0
+    assert built
+    assert "the checker of certificates (no coqc: sudo apt-get" in capsys.readouterr().out
 
 
 def test_a_release_needs_all_of_them(
