@@ -43,7 +43,6 @@ def _run(factory: pytest.TempPathFactory, name: str, policies: tuple[str, ...]) 
         factory,
         name,
         ["shares"],
-        flavour="x86_64",
         files=files,
         boot_line=line,
         pcpus=2,
