@@ -134,12 +134,12 @@ Proof.
   set (servers i := server_of (nth i vms no_vm)). set (domains s := domain_of (nth s vms no_vm)).
   set (candidates s (_ : nat) := entries_jobs (domains s) (nth s entries [])). split.
   - destruct (first _ (seq 0 (length vms))) as [|] eqn:jobs; [discriminate|]. intros kept.
-    set (h := machine true (length vms) servers (s_order sys) (s_slack sys) (judged_on vms)
+    set (h := machine (s_rule sys) (length vms) servers (s_order sys) (s_slack sys) (judged_on vms)
       domains (given_on vms entries) candidates schedule).
-    set (in_it := inner true (length vms) servers (s_order sys) (s_slack sys) (judged_on vms)
-      domains (given_on vms entries) candidates schedule).
+    set (in_it := inner (s_rule sys) (length vms) servers (s_order sys) (s_slack sys)
+      (judged_on vms) domains (given_on vms entries) candidates schedule).
     exists h, in_it. split; [split; [|split]|split].
-    + apply (machine_follows true); [apply real_jobs|apply all_jobs|exact kept].
+    + apply (machine_follows (s_rule sys)); [apply real_jobs|apply all_jobs|exact kept].
     + apply machine_shares; [apply real_jobs|apply all_jobs|exact kept].
     + intros s low its. assert (judged_on vms s = true) as yes by now apply judged_is.
       assert (In s (seq 0 (length vms))) as there
@@ -149,28 +149,22 @@ Proof.
       split; [|exact on_time].
       apply machine_inside; [apply real_jobs|apply all_jobs|exact kept|exact yes|exact shape].
     + now intros s _ j.
-    + assert (known := story_told true (length vms) servers (s_order sys) (s_slack sys)
+    + assert (known := story_told (s_rule sys) (length vms) servers (s_order sys) (s_slack sys)
         (judged_on vms) domains (given_on vms entries) candidates schedule (length schedule)).
-      rewrite (begins_with true (length vms) servers (s_order sys) (s_slack sys) (judged_on vms)
-        domains (given_on vms entries) candidates schedule [] schedule eq_refl) in known.
+      rewrite (begins_with (s_rule sys) (length vms) servers (s_order sys) (s_slack sys)
+        (judged_on vms) domains (given_on vms entries) candidates schedule [] schedule eq_refl)
+        in known.
       exact known.
   - intros (h & in_it & (pay & share & inside_all) & same & known).
     rewrite first_of_none.
     + induction schedule as [|one rest IH]; [reflexivity|]. cbn [history_broken].
       pose proof known as [now past]. rewrite (IH past).
-      apply (laws_told true (length vms) servers (s_order sys) (s_slack sys) (judged_on vms) domains
-        (given_on vms entries) candidates h in_it same); try assumption.
+      apply (laws_told (s_rule sys) (length vms) servers (s_order sys) (s_slack sys)
+        (judged_on vms) domains (given_on vms entries) candidates h in_it same); try assumption.
       * apply real_jobs.
       * apply all_jobs.
-      * intros s. destruct (judged_on vms s) eqn:yes.
-        -- rewrite (works_told (judged_on vms) domains (given_on vms entries) candidates h in_it
-             same (real_jobs vms entries) (all_jobs vms entries) s rest (others one) yes past).
-           apply judged_is in yes as [low its].
-           destruct (inside_all s low its) as [(_ & working & _) _]. symmetry. apply working.
-        -- unfold works. rewrite yes, existsb_exists.
-           destruct now as (_ & _ & _ & _ & not_judged). rewrite (not_judged s yes). split.
-           ++ now intros (o & there & <-%Nat.eqb_eq).
-           ++ intros there. exists s. split; [exact there|apply Nat.eqb_refl].
+      * intros s x yes. apply judged_is in yes as [low its].
+        destruct (inside_all s low its) as [(_ & working & _) _]. apply working.
       * split; [exact (pay _)|split; [exact (share _)|]].
         intros s yes. apply judged_is in yes as [low its].
         destruct (inside_all s low its) as [(_ & _ & legal) _]. split; apply legal.

@@ -152,10 +152,11 @@ Definition edf_fails (rows : list (N * row)) (P B x M L : N) (points : list N) :
   then Some ("horizon " ++ show L ++ " is too short")
   else points_fail rows P B x L points.
 
-Definition blackout_of (f : form) (P B : N) : N :=
-  match f with
-  | General => P - B + (P - B)
-  | Harmonic => P - B
+Definition blackout_of (by_rule : rule) (f : form) (P B : N) : N :=
+  match f, by_rule with
+  | General, Polling => P + (P - B)
+  | General, _ => P - B + (P - B)
+  | Harmonic, _ => P - B
   end.
 
 Definition harmonic_fails (P : N) (one : N * row) : option string :=
@@ -165,17 +166,20 @@ Definition harmonic_fails (P : N) (one : N * row) : option string :=
   else Some (r_name (snd one) ++ ": not for the harmonic supply: offset, jitter, not periodic, "
              ++ "deadline above the period, or periods that do not divide each other").
 
-Definition domain_fails (one : vm) : option string :=
+Definition domain_fails (by_rule : rule) (one : vm) : option string :=
   let P := r_period (v_server one) in
   let B := r_cost (v_server one) in
   let rows := ranked (v_tasks one) in
-  let x := blackout_of (v_form one) P B in
+  let x := blackout_of by_rule (v_form one) P B in
   let failed :=
     match first (fun each => if r_period (snd each) =? 0
                              then Some (r_name (snd each) ++ ": period 0") else None) rows with
     | None =>
-        match also_if (match v_form one with Harmonic => true | General => false end)
-                (first (harmonic_fails P) rows) with
+        match (match v_form one, by_rule with
+               | General, _ => None
+               | Harmonic, Polling => Some "the harmonic supply is not for polling servers"
+               | Harmonic, _ => first (harmonic_fails P) rows
+               end) with
         | None =>
             match v_order one with
             | Fixed => first (task_fails rows (supplied P B x)) rows
@@ -190,9 +194,17 @@ Definition domain_fails (one : vm) : option string :=
   | Some why => Some (r_name (v_server one) ++ ": " ++ why)
   end.
 
-Definition numbers_fail (one : row) : option string :=
+(* The jitter of a server among servers: a deferrable one may spend a budget at the end of a period
+   and the next one right after it. *)
+Definition jitter_of (by_rule : rule) (P B : N) : N :=
+  match by_rule with
+  | Deferrable => P - B
+  | _ => 0
+  end.
+
+Definition numbers_fail (by_rule : rule) (one : row) : option string :=
   if (0 <? r_cost one) && (r_cost one <=? r_period one) && (r_deadline one =? r_period one)
-     && (r_jitter one =? 0)
+     && (r_jitter one =? jitter_of by_rule (r_period one) (r_cost one))
   then None
   else Some (r_name one ++ ": budget " ++ show (r_cost one) ++ " in period "
              ++ show (r_period one)).
@@ -200,20 +212,38 @@ Definition numbers_fail (one : row) : option string :=
 (* The sum of budgets over periods, times the product of all periods. *)
 Definition product (rows : list row) : N := fold_right (fun one all => r_period one * all) 1 rows.
 
+(* The window of a server under fixed priority. A deferrable one spends its own budget once. *)
+Definition server_fails (by_rule : rule) (servers : list row) (own : row) : option string :=
+  match by_rule with
+  | Deferrable =>
+      jobs_fail (tied servers) (fun t => t) (r_number own, own) 1 [r_window own]
+  | _ => window_fails (tied servers) (fun t => t) (r_deadline own) (r_number own, own)
+  end.
+
+(* Deferrable servers under EDF: what all spend in the period of one, with deadlines inside. *)
+Definition spending_fails (servers : list row) (own : row) : option string :=
+  let spent := total (fun one => supplied (r_period one) (r_cost one) 0 (r_period own)) servers in
+  if spent <=? r_period own then None
+  else Some (r_name own ++ ": in its period of " ++ show (r_period own) ++ " servers spend "
+             ++ show spent).
+
 Definition pcpu_fails (sys : system) (p : N) : option string :=
   let vms := on_pcpu sys p in
   let servers := map v_server vms in
-  match first numbers_fail servers with
+  let told_of (failed : option string) :=
+    match failed with
+    | None => None
+    | Some why => Some ("server of " ++ why)
+    end in
+  match first (numbers_fail (s_rule sys)) servers with
   | None =>
-      match s_order sys with
-      | ByRank => first (fun one =>
+      match s_order sys, s_rule sys with
+      | ByRank, by_rule => first (fun one =>
           also_if (v_judged one || negb (r_window (v_server one) =? 0))
-            (match window_fails (tied servers) (fun t => t) (r_deadline (v_server one))
-                     (r_number (v_server one), v_server one) with
-             | None => None
-             | Some why => Some ("server of " ++ why)
-             end)) vms
-      | ByDeadline =>
+            (told_of (server_fails by_rule servers (v_server one)))) vms
+      | ByDeadline, Deferrable => first (fun one =>
+          also_if (v_judged one) (told_of (spending_fails servers (v_server one)))) vms
+      | ByDeadline, _ =>
           let all := product servers in
           if total (fun one => r_cost one * (all / r_period one)) servers <=? all then None
           else Some ("pcpu " ++ show p ++ ": budgets over periods add up to more than 1")
@@ -223,6 +253,6 @@ Definition pcpu_fails (sys : system) (p : N) : option string :=
 
 Definition check (sys : system) : option string :=
   match first (pcpu_fails sys) (nodup N.eq_dec (map v_pcpu (s_vms sys))) with
-  | None => first (fun one => also_if (v_judged one) (domain_fails one)) (s_vms sys)
+  | None => first (fun one => also_if (v_judged one) (domain_fails (s_rule sys) one)) (s_vms sys)
   | found => found
   end.

@@ -80,11 +80,9 @@ Proof.
   - apply Nat.le_trans with (amount f a t); [|now apply amount_grows].
     apply amount_weak. now intros x [yes _]%andb_prop.
   - replace t with (e - a + (t - (e - a))) by lia. rewrite amount_split.
-    assert (none : forall b u, e <= b -> amount (fun x => f x && (x <? e)) b u = 0).
-    { intros b u beyond. induction u as [|u IH]; [reflexivity|]. cbn [amount]. rewrite IH.
-      destruct (Nat.ltb_spec (b + u) e); [lia|]. now rewrite andb_false_r. }
-    rewrite (none (a + (e - a))), Nat.add_0_r by lia. apply amount_weak.
-    now intros x [yes _]%andb_prop.
+    rewrite (amount_of_none _ (a + (e - a))), Nat.add_0_r.
+    + apply amount_weak. now intros x [yes _]%andb_prop.
+    + intros x there. destruct (Nat.ltb_spec x e); [lia|]. now rewrite andb_false_r.
 Qed.
 
 (* * One server *)
@@ -92,7 +90,7 @@ Qed.
 Section Server.
 Context (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack) (h : host).
 Context (periods : forall s, s < m -> 0 < every (servers s)).
-Context (legal : deferring m servers by_order h) (shared : sharing by_slack servers h).
+Context (legal : paying Deferrable m servers by_order h) (shared : sharing by_slack servers h).
 Context (s : nat) (inside : s < m).
 
 Lemma at_most o k u : o < m -> u <= every (servers o) ->
@@ -156,8 +154,8 @@ End Server.
    becomes of the others. *)
 Theorem deferrable_fixed_priority m servers by_slack h s :
   (forall i, i < m -> 0 < every (servers i)) ->
-  deferring m servers ByRank h -> sharing by_slack servers h -> s < m ->
-  (exists t, 0 < t <= every (servers s) /\
+  paying Deferrable m servers ByRank h -> sharing by_slack servers h -> s < m ->
+  (exists t, t <= every (servers s) /\
      job_rbf m (fun i => as_deferrable (servers i)) (fun i => rank (servers i)) s 1 t <= t) ->
   deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
 Proof.
@@ -173,14 +171,13 @@ Proof.
         intros x [who _]%andb_prop. unfold charged. now rewrite who. }
       apply spent_in_any; [now apply periods|]. intros.
       now apply (at_most m servers ByRank by_slack).
-    + apply Nat.eq_le_incl. clear. induction t as [|t IH]; [reflexivity|]. cbn [amount].
-      now rewrite IH, andb_false_r.
+    + rewrite amount_of_none; [apply le_n|]. intros x _. apply andb_false_r.
 Qed.
 
 (* Under EDF. *)
 Theorem deferrable_edf m servers by_slack h s :
   (forall i, i < m -> 0 < every (servers i)) ->
-  deferring m servers ByDeadline h -> sharing by_slack servers h -> s < m ->
+  paying Deferrable m servers ByDeadline h -> sharing by_slack servers h -> s < m ->
   edf_spends m servers s <= every (servers s) ->
   deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
 Proof.

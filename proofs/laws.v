@@ -69,9 +69,7 @@ Local Open Scope string_scope.
 Local Open Scope nat_scope.
 
 Section Instant.
-(* Whether servers pay while they are idle, as periodic ones do, or not, as deferrable ones. *)
-Context (idling : bool).
-Context (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack).
+Context (by_rule : rule) (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack).
 
 (* Which servers have judged domains, those, their releases and work, and jobs of a domain among
    which are all that are pending at an instant. *)
@@ -100,11 +98,26 @@ Definition next_job (x : nat) (past : list moment) (s : nat) : option job :=
 Definition works (x : nat) (past : list moment) (not_judged : list nat) (s : nat) : bool :=
   if judged s then some (next_job x past s) else existsb (Nat.eqb s) not_judged.
 
+(* Server s had work at each of the last u instants. *)
+Fixpoint worked (s u : nat) (past : list moment) : bool :=
+  match u, past with
+  | S v, one :: rest => works (length rest) rest (others one) s && worked s v rest
+  | _, _ => true
+  end.
+
+(* Whether server s may pay if it has budget. *)
+Definition ready (x : nat) (past : list moment) (not_judged : list nat) (s : nat) : bool :=
+  match by_rule with
+  | Periodic => true
+  | Deferrable => works x past not_judged s
+  | Polling => works x past not_judged s && worked s (x mod every (servers s)) past
+  end.
+
 (* What is kept, if the law is kept, of `first_pays`, `sharing` and `scheduled`, in their order. *)
 Definition laws (x : nat) (past : list moment) (one : moment) : list (string * bool) :=
   let working := works x past (others one) in
   let has_budget := rich x past in
-  let may s := has_budget s && (idling || working s) in
+  let may s := has_budget s && ready x past (others one) s in
   [("who pays has no budget",
     each (payer one) (fun s => (s <? m) && may s));
    ("one with budget comes before who pays",
@@ -206,8 +219,8 @@ Definition entries_fail (one : vm) (entries : list (list entry)) : option string
                  ++ ": no such releases or work"))
     (seq 0 (size (domain_of one))).
 
-(* The first law that is broken on pcpu p of a system, whose servers are periodic ones, by the jobs
-   of its domains, in the order of the servers, or at an instant. *)
+(* The first law that is broken on pcpu p of a system, by the jobs of its domains, in the order of
+   the servers, or at an instant. *)
 Definition judged_on (vms : list vm) (s : nat) : bool :=
   (s <? length vms) && v_judged (nth s vms no_vm).
 
@@ -220,7 +233,7 @@ Definition lawful (sys : system) (p : N) (entries : list (list (list entry)))
   match first (fun s => also_if (judged_on vms s)
                 (entries_fail (nth s vms no_vm) (nth s entries []))) (seq 0 (length vms)) with
   | None =>
-      history_broken true (length vms) (fun i => server_of (nth i vms no_vm)) (s_order sys)
+      history_broken (s_rule sys) (length vms) (fun i => server_of (nth i vms no_vm)) (s_order sys)
         (s_slack sys) (judged_on vms) (fun s => domain_of (nth s vms no_vm)) (given_on vms entries)
         (fun s _ => entries_jobs (domain_of (nth s vms no_vm)) (nth s entries [])) schedule
   | found => found

@@ -7,8 +7,8 @@
    A domain runs on a server, which has a budget in every period. To the domain's tasks the
    scheduler around the server is no more than when the server has the processor: a `supply` says so
    of each instant. Three laws say what schedulers keep, `periodic`, `deferrable` and `polling`,
-   after the budget rules of that name. That periodic and deferrable servers on one pcpu keep theirs
-   is proved of a `host`, at the end of this file; of polling ones it is not.
+   after the budget rules of that name. That servers on one pcpu keep theirs is proved of a `host`,
+   at the end of this file.
 
    The domain has `tasks`, numbered from 0. Job (i, k) is the k-th of task i. A `run` says when
    jobs arrive, when they are released, how long each really works, and which one runs at each
@@ -77,22 +77,20 @@ Definition general (P B D : nat) : nat := (P - B) + (D - B).
 Definition harmonic (P B : nat) : nat := P - B.
 Definition late (P B : nat) : nat := P + (P - B).
 
-(* The budget rules of which there is a law, what numbers they allow, and the blackout of each. *)
-Inductive rule := Periodic (D : nat) | Deferrable | Polling.
+(* The budget rules of which there is a law, and the blackout of each. Only periodic servers have
+   an explicit deadline D. *)
+Inductive rule := Periodic | Deferrable | Polling.
 
-Definition allowed (P B : nat) (by_rule : rule) : Prop :=
-  0 < B <= P /\ match by_rule with Periodic D => B <= D <= P | _ => True end.
-
-Definition keeps (P B : nat) (by_rule : rule) (busy : nat -> Prop) (gets : supply) : Prop :=
+Definition keeps (P B D : nat) (by_rule : rule) (busy : nat -> Prop) (gets : supply) : Prop :=
   match by_rule with
-  | Periodic D => periodic P B D gets
+  | Periodic => periodic P B D gets
   | Deferrable => deferrable P B busy gets
   | Polling => polling P B busy gets
   end.
 
-Definition blackout (P B : nat) (by_rule : rule) : nat :=
+Definition blackout (P B D : nat) (by_rule : rule) : nat :=
   match by_rule with
-  | Periodic D => general P B D
+  | Periodic => general P B D
   | Deferrable => general P B P
   | Polling => late P B
   end.
@@ -259,13 +257,20 @@ Definition first_pays (m : nat) (servers : nat -> server) (by_order : order)
   (may : nat -> nat -> Prop) (h : host) : Prop :=
   forall x, first_pays_at m servers by_order may h x.
 
-(* Periodic servers: those with budget, whether there is work for them or not. *)
-Definition paying (m : nat) (servers : nat -> server) (by_order : order) (h : host) : Prop :=
-  first_pays m servers by_order (unspent servers h) h.
+(* Who has budget may pay: a periodic server whether there is work for it or not, a deferrable one
+   if there is, a polling one if there has been all the time since its period began, since it loses
+   its budget at the first instant at which there is none. *)
+Definition may_pay (by_rule : rule) (servers : nat -> server) (h : host) (s x : nat) : Prop :=
+  let P := every (servers s) in
+  unspent servers h s x /\
+  match by_rule with
+  | Periodic => True
+  | Deferrable => wants h s x
+  | Polling => throughout (wants h s) (x / P * P) (S (x mod P))
+  end.
 
-(* Deferrable servers: those with budget and work. *)
-Definition deferring (m : nat) (servers : nat -> server) (by_order : order) (h : host) : Prop :=
-  first_pays m servers by_order (fun s x => unspent servers h s x /\ wants h s x) h.
+Definition paying (by_rule : rule) (m : nat) (servers : nat -> server) (by_order : order)
+  (h : host) : Prop := first_pays m servers by_order (may_pay by_rule servers h) h.
 
 (* The slack rules, for time whose payer has no work. None: it is idle. Lend: another one with work
    and budget of its own may have it, and pays as well. Reclaim: anybody with work may have it, and

@@ -441,7 +441,7 @@ Record source := { keys_there : table; tasks_there : list table }.
    say something of other servers. *)
 Definition server_keys : list string :=
   ["name"; "scheduler"; "pcpu"; "priority"; "interface"; "interface_period";
-   "interface_period_range"; "best_effort"; "spread"; "together"; "apart"].
+   "interface_period_range"; "best_effort"; "extra"; "spread"; "together"; "apart"].
 Definition domain_keys : list string := "guest" :: server_keys.
 
 (* What makes a domain one that is not certified, though its server is one like all others. *)
@@ -471,7 +471,7 @@ Definition is_best_effort (one : source) : result bool :=
   with_default truth "best_effort" (keys_there one) false.
 
 (* The server of a domain, as the certificate has it and the system file allows. *)
-Definition server_row (by_period one_pcpu : bool) (one : source) (said : table)
+Definition server_row (by_rule : rule) (by_period one_pcpu : bool) (one : source) (said : table)
   : result (row * N) :=
   let l := keys_there one in
   name <- required text "name" l ;;
@@ -513,7 +513,7 @@ Definition server_row (by_period one_pcpu : bool) (one : source) (said : table)
              end) ;;
     window <- with_default number "window" said 0 ;;
     Good ({| r_name := name; r_number := rank; r_cost := budget; r_period := period;
-             r_deadline := period; r_jitter := 0; r_strict := true;
+             r_deadline := period; r_jitter := jitter_of by_rule period budget; r_strict := true;
              r_window := window; r_demand := None; r_supply := None; r_jobs := [] |}, pcpu)).
 
 Definition unjudged (server : row) (pcpu : N) : vm :=
@@ -587,26 +587,38 @@ Definition gathered (one : source) : result source :=
       end
   end.
 
-Definition policies : list (string * (order * slack)) :=
-  [("ptps", (ByRank, Idle)); ("wcps", (ByRank, Lend)); ("crps", (ByRank, Reclaim));
-   ("hsf-fp", (ByRank, Idle)); ("partitioned-hsf-fp", (ByRank, Idle));
-   ("periodic+fp", (ByRank, Idle)); ("periodic+fp+none", (ByRank, Idle));
-   ("periodic+fp+lend", (ByRank, Lend)); ("periodic+fp+reclaim", (ByRank, Reclaim));
-   ("periodic+edf", (ByDeadline, Idle)); ("periodic+edf+none", (ByDeadline, Idle));
-   ("periodic+edf+lend", (ByDeadline, Lend)); ("periodic+edf+reclaim", (ByDeadline, Reclaim))].
+Definition rules := (rule * order * slack)%type.
 
-Fixpoint policy_of (name : string) (l : list (string * (order * slack))) : result (order * slack) :=
+(* The presets that decide on each pcpu, and those that do on one. *)
+Definition presets : list (string * rules) :=
+  [("ptps", (Periodic, ByRank, Idle)); ("wcps", (Periodic, ByRank, Lend));
+   ("crps", (Periodic, ByRank, Reclaim)); ("hsf-fp", (Periodic, ByRank, Idle));
+   ("partitioned-hsf-fp", (Periodic, ByRank, Idle)); ("ds", (Deferrable, ByRank, Idle));
+   ("polling", (Polling, ByRank, Idle))].
+
+(* All others are budget+order+slack, or without slack budget+order. *)
+Definition policies : list (string * rules) :=
+  presets ++ flat_map (fun '(budget, by_rule) => flat_map (fun '(order_, by_order) =>
+      map (fun '(slack_, by_slack) => (budget ++ order_ ++ slack_, (by_rule, by_order, by_slack)))
+        (("", Idle) :: ("+none", Idle) :: match by_rule with
+           | Periodic => [("+lend", Lend); ("+reclaim", Reclaim)]
+           | _ => [("+spare", Behind); ("+extra", Behind)]
+           end))
+      [("+fp", ByRank); ("+edf", ByDeadline)])
+    [("periodic", Periodic); ("deferrable", Deferrable); ("polling", Polling)].
+
+Fixpoint policy_of (name : string) (l : list (string * rules)) : result rules :=
   match l with
   | [] => Bad ("policy " ++ name ++ ": not known to this checker")
-  | (known, rules) :: rest => if String.eqb name known then Good rules else policy_of name rest
+  | (known, found) :: rest => if String.eqb name known then Good found else policy_of name rest
   end.
 
 (* What is said of a domain without a proof: the name, and why. *)
 Definition left_out := (string * string)%type.
 
 (* Servers of the certificate are taken in the order of the domains that have one. *)
-Fixpoint join (by_period one_pcpu : bool) (domains : list source) (servers : list table)
-  (proofs gaps : list table) : result (list vm * list left_out) :=
+Fixpoint join (by_rule : rule) (by_period one_pcpu : bool) (domains : list source)
+  (servers proofs gaps : list table) : result (list vm * list left_out) :=
   match domains with
   | [] => match servers, proofs, gaps with
           | [], [], [] => Good ([], [])
@@ -620,7 +632,7 @@ Fixpoint join (by_period one_pcpu : bool) (domains : list source) (servers : lis
       if (effort : bool) then
         match proof, gap with
         | None, Some _ =>
-            more <- join by_period one_pcpu rest servers proofs gaps ;;
+            more <- join by_rule by_period one_pcpu rest servers proofs gaps ;;
             Good (fst more, (name, "best effort") :: snd more)
         | _, _ => Bad (name ++ ": best effort belongs to what is not certified")
         end
@@ -629,9 +641,9 @@ Fixpoint join (by_period one_pcpu : bool) (domains : list source) (servers : lis
         match servers with
         | [] => Bad (name ++ ": the certificate has no server for it")
         | said :: others =>
-            placed <- server_row by_period one_pcpu one said ;;
+            placed <- server_row by_rule by_period one_pcpu one said ;;
             let '(server, pcpu) := placed in
-            more <- join by_period one_pcpu rest others proofs gaps ;;
+            more <- join by_rule by_period one_pcpu rest others proofs gaps ;;
             match proof, gap, beyond_domain one with
             | Some told, None, None =>
                 found <- judged one server pcpu told ;;
@@ -669,7 +681,7 @@ Definition read (system_file certificate : string) : result (system * list left_
   | head :: tail =>
       let top := keys head in
       made <- within "system" (
-        _ <- only ["name"; "description"; "policy"; "pcpus"; "sbf"; "quantum"] top ;;
+        _ <- only ["name"; "description"; "policy"; "pcpus"; "sbf"; "quantum"; "spare"] top ;;
         name <- required text "name" top ;;
         policy <- required text "policy" top ;;
         rules <- policy_of policy policies ;;
@@ -677,7 +689,7 @@ Definition read (system_file certificate : string) : result (system * list left_
         loose <- domains_of tail [] ;;
         domains <- each gathered loose ;;
         Good (name, rules, count, domains)) ;;
-      let '(name, (by_order, by_slack), count, domains) := made in
+      let '(name, (by_rule, by_order, by_slack), count, domains) := made in
       joined <- within "certificate" (
         tokens <- tokens_of certificate Between [] ;;
         found <- parse (Line :: Line :: tokens ++ tokens)%list AValue tokens ;;
@@ -706,9 +718,10 @@ Definition read (system_file certificate : string) : result (system * list left_
         let by_period := negb (existsb (fun '(one, effort) => negb effort
           && match find "priority" (keys_there one) with Some _ => true | None => false end)
           (combine domains efforts)) in
-        join by_period (count =? 1) domains servers proofs gaps) ;;
+        join by_rule by_period (count =? 1) domains servers proofs gaps) ;;
       _ <- each (below count) (fst joined) ;;
-      Good ({| s_order := by_order; s_slack := by_slack; s_vms := fst joined |}, snd joined)
+      Good ({| s_rule := by_rule; s_order := by_order; s_slack := by_slack;
+               s_vms := fst joined |}, snd joined)
   end.
 
 (* * The answer *)

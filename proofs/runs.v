@@ -147,8 +147,7 @@ Qed.
 
 (* What the decider computes of the past of a host, and so what it says of an instant. *)
 Section Told.
-Context (idling : bool).
-Context (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack).
+Context (by_rule : rule) (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack).
 Context (judged : nat -> bool) (domains : nat -> domain) (given : nat -> run).
 Context (candidates : nat -> nat -> list job).
 Context (h : host) (inner : nat -> run).
@@ -286,19 +285,48 @@ Proof.
   - intros (j & waits). now destruct (first_told s j past its known waits) as (other & -> & _).
 Qed.
 
-(* Who may pay, by `paying` or by `deferring`. *)
-Definition may_pay (s x : nat) : Prop :=
-  if idling then unspent servers h s x else unspent servers h s x /\ wants h s x.
+Context (working : forall s x, judged s = true ->
+  wants h s x <-> busy (size (domains s)) (inner s) x).
 
-Lemma may_pay_told s past not_judged : told past ->
-  (works judged domains given candidates (length past) past not_judged s = true <->
-     wants h s (length past)) ->
-  rich servers (length past) past s
-    && (idling || works judged domains given candidates (length past) past not_judged s) = true
-  <-> may_pay s (length past).
+Lemma wants_told s past one : told past -> tells (length past) one ->
+  works judged domains given candidates (length past) past (others one) s = true <->
+  wants h s (length past).
 Proof.
-  intros known working. unfold may_pay. rewrite andb_true_iff, rich_told by exact known.
-  destruct idling; cbn [orb]; [|now rewrite working]. split; [now intros []|now split].
+  intros known (_ & _ & _ & _ & not_judged). destruct (judged s) eqn:its.
+  - rewrite works_told by assumption. symmetry. now apply working.
+  - rewrite (not_judged s its). unfold works. rewrite its, existsb_exists. split.
+    + now intros (o & there & <-%Nat.eqb_eq).
+    + intros there. exists s. split; [exact there|apply Nat.eqb_refl].
+Qed.
+
+Lemma worked_told s u past : told past -> u <= length past ->
+  worked judged domains given candidates s u past = true <->
+  throughout (wants h s) (length past - u) u.
+Proof.
+  revert past. induction u as [|u IH]; intros past known short; [split; [intros _ x ?; lia|easy]|].
+  destruct past as [|one rest]; cbn [length] in *; [lia|]. destruct known as [now known].
+  cbn [worked]. rewrite andb_true_iff, (wants_told s rest one), IH by (assumption || lia).
+  split.
+  - intros [last before] x there. destruct (Nat.eq_dec x (length rest)) as [->|]; [exact last|].
+    apply before. lia.
+  - intros whole_time. split; [apply whole_time; lia|]. intros x there. apply whole_time. lia.
+Qed.
+
+Lemma may_pay_told s past one : told past -> tells (length past) one ->
+  rich servers (length past) past s
+    && ready by_rule servers judged domains given candidates (length past) past (others one) s
+    = true
+  <-> may_pay by_rule servers h s (length past).
+Proof.
+  intros known now. unfold may_pay, ready. rewrite andb_true_iff, rich_told by exact known.
+  set (P := every (servers s)). pose proof (Nat.div_mod_eq (length past) P).
+  destruct by_rule; [easy|now rewrite (wants_told s past one)|].
+  rewrite andb_true_iff, (wants_told s past one), worked_told by (assumption || nia).
+  replace (length past - length past mod P) with (length past / P * P) by nia. split.
+  - intros (left & last & before). split; [exact left|]. intros x there.
+    destruct (Nat.eq_dec x (length past)) as [->|]; [exact last|]. apply before. nia.
+  - intros [left whole_time]. split; [exact left|]. split; [apply whole_time; nia|]. intros x there.
+    apply whole_time. lia.
 Qed.
 
 (* The laws of those in a domain at one instant. *)
@@ -332,8 +360,8 @@ Lemma here_is_not s who : here s who = false <-> who <> Some s.
 Proof. rewrite <- here_is. now destruct (here s who). Qed.
 
 Lemma broken_is x past one :
-  broken idling m servers by_order by_slack judged domains given candidates x past one = None <->
-  forallb snd (laws idling m servers by_order by_slack judged domains given candidates x past one)
+  broken by_rule m servers by_order by_slack judged domains given candidates x past one = None <->
+  forallb snd (laws by_rule m servers by_order by_slack judged domains given candidates x past one)
   = true.
 Proof.
   unfold broken. induction (laws _ _ _ _ _ _ _ _ _ _ _ _) as [|law rest IH]; [easy|].
@@ -341,13 +369,12 @@ Proof.
 Qed.
 
 Lemma laws_told past one : told past -> tells (length past) one ->
-  (forall s, works judged domains given candidates (length past) past (others one) s = true <->
-     wants h s (length past)) ->
-  broken idling m servers by_order by_slack judged domains given candidates (length past) past one
-  = None <-> first_pays_at m servers by_order may_pay h (length past) /\
+  broken by_rule m servers by_order by_slack judged domains given candidates (length past) past one
+  = None <-> first_pays_at m servers by_order (may_pay by_rule servers h) h (length past) /\
     shares_at by_slack servers h (length past) /\ runs_at (length past).
 Proof.
-  intros known (pay & beside & got & who & _) working. rewrite broken_is.
+  intros known now. pose proof now as (pay & beside & got & who & _).
+  pose proof (fun s => wants_told s past one known now) as wanting. rewrite broken_is.
   cbn [laws forallb snd]. set (x := length past) in *.
   rewrite !andb_true_iff, !each_is. unfold first_pays_at, shares_at. rewrite pay, beside, got.
   split.
@@ -355,16 +382,16 @@ Proof.
       & in_turn & _).
     split; [split|split; [split; [|split; [|split]]|]].
     + intros s its. specialize (payer_has s its). apply andb_prop in payer_has as [low yes].
-      split; [now apply Nat.ltb_lt|]. now apply may_pay_told in yes.
-    + intros s low yes. apply (may_pay_told s past (others one) known (working s)) in yes.
+      split; [now apply Nat.ltb_lt|]. now apply (may_pay_told s past one) in yes.
+    + intros s low yes. apply (may_pay_told s past one known now) in yes.
       destruct (best_is_first (fun s => place by_order servers s x)
         (fun s => rich servers x past s
-           && (idling || works judged domains given candidates x past (others one) s))
+           && ready by_rule servers judged domains given candidates x past (others one) s)
         (seq 0 m) s) as (b & best_one & before); [apply in_seq; lia|assumption|].
       specialize (payer_first b best_one). destruct (payer one) as [o|]; [|discriminate].
       exists o. split; [reflexivity|]. apply Nat.leb_le in payer_first. lia.
-    + intros s its. now apply working, has_work.
-    + intros s its yes. specialize (own s its). apply working in yes. rewrite yes in own.
+    + intros s its. now apply wanting, has_work.
+    + intros s its yes. specialize (own s its). apply wanting in yes. rewrite yes in own.
       now apply here_is.
     + intros s its not_payer. specialize (slack_kept s its). apply here_is_not in not_payer.
       rewrite not_payer in slack_kept. cbn [orb] in slack_kept.
@@ -394,13 +421,13 @@ Proof.
     split; [|split; [|split; [|split; [|split; [|split; [|split; [|split; [|split;
     [|reflexivity]]]]]]]]].
     + intros s its. destruct (payer_has s its) as [low yes]. apply andb_true_intro.
-      split; [now apply Nat.ltb_lt|now apply may_pay_told].
+      split; [now apply Nat.ltb_lt|now apply (may_pay_told s past one)].
     + intros s chosen. apply best_is_open in chosen as [low yes]. apply in_seq in low.
-      apply may_pay_told in yes; [|assumption|apply working].
+      apply (may_pay_told s past one) in yes; [|assumption..].
       destruct (payer_first s ltac:(lia) yes) as (o & -> & before). now apply Nat.leb_le.
-    + intros s its. now apply working, has_work.
+    + intros s its. now apply wanting, has_work.
     + intros s its. destruct (works _ _ _ _ _ _ _ s) eqn:yes; [|reflexivity]. cbn [negb orb].
-      apply here_is, own; [assumption|]. now apply working.
+      apply here_is, own; [assumption|]. now apply wanting.
     + intros s its. destruct (here s (payer one)) eqn:paying_too; [reflexivity|]. cbn [orb].
       apply here_is_not in paying_too. specialize (slack_kept s its paying_too).
       destruct by_slack; [easy| |now apply some_is|now apply none_is].
@@ -439,19 +466,17 @@ End Told.
 (* * A pcpu *)
 
 (* Whatever the servers, their order and the slack rule, the domains and their releases: there is a
-   run of the pcpu, with servers that pay while they are idle (periodic ones) and with such that do
-   not (deferrable ones), also one that begins with any given schedule that keeps the laws. Again a
-   program makes it, one instant after the other. *)
+   run of the pcpu, by each budget rule, also one that begins with any given schedule that keeps the
+   laws. Again a program makes it, one instant after the other. *)
 Section Machine.
-Context (idling : bool).
-Context (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack).
+Context (by_rule : rule) (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack).
 Context (judged : nat -> bool) (domains : nat -> domain) (given : nat -> run).
 Context (candidates : nat -> nat -> list job) (begun : list moment).
 Context (real : forall s x j, judged s = true -> In j (candidates s x) -> fst j < size (domains s)).
 Context (all : forall s x j, judged s = true -> fst j < size (domains s) ->
   release (given s) j <= x -> 0 < work (given s) j -> In j (candidates s x)).
 Let rules past :=
-  history_broken idling m servers by_order by_slack judged domains given candidates past.
+  history_broken by_rule m servers by_order by_slack judged domains given candidates past.
 Context (kept : rules begun = None).
 
 Let working := works judged domains given candidates.
@@ -459,8 +484,9 @@ Let working := works judged domains given candidates.
 Definition next (x : nat) (past : list moment) : moment :=
   let has_work := working x past [] in
   let has_budget := rich servers x past in
+  let is_ready := ready by_rule servers judged domains given candidates x past [] in
   let pays := best (fun s => place by_order servers s x)
-    (fun s => has_budget s && (idling || has_work s)) (seq 0 m) in
+    (fun s => has_budget s && is_ready s) (seq 0 m) in
   let takes :=
     match pays with
     | None => match by_slack with Behind => best (fun s => s) has_work (seq 0 m) | _ => None end
@@ -529,15 +555,16 @@ Proof.
 Qed.
 
 Lemma next_kept x past :
-  broken idling m servers by_order by_slack judged domains given candidates x past (next x past)
+  broken by_rule m servers by_order by_slack judged domains given candidates x past (next x past)
   = None.
 Proof.
   apply broken_is. cbn [laws forallb snd]. rewrite !andb_true_iff, !each_is.
   set (has_budget := rich servers x past). fold working.
   cbn [others next]. set (has_work := working x past []). cbn [payer next].
   fold has_work has_budget.
+  set (is_ready := ready by_rule servers judged domains given candidates x past []).
   set (who := best (fun s => place by_order servers s x)
-    (fun s => has_budget s && (idling || has_work s)) (seq 0 m)).
+    (fun s => has_budget s && is_ready s) (seq 0 m)).
   assert (owns : forall s, owner (next x past) = Some s -> has_work s = true /\
     (here s who = true \/
      match by_slack with
@@ -546,7 +573,7 @@ Proof.
      | Reclaim => some who = true
      | Behind => who = None
      end)).
-  { intros s. cbn [owner second next]. fold has_work has_budget who.
+  { intros s. cbn [owner second next]. fold has_work has_budget is_ready who.
     destruct who as [q|].
     2: { destruct by_slack; [discriminate..|]. intros taken.
          apply best_is_open in taken as [_ yes]. split; [assumption|now right]. }
@@ -568,12 +595,12 @@ Proof.
   - intros s chosen. rewrite chosen. apply Nat.leb_refl.
   - intros s its. now apply owns.
   - intros s its. destruct (has_work s) eqn:yes; [|reflexivity]. cbn [negb orb owner next].
-    fold has_work has_budget who. rewrite its, yes. apply here_itself.
+    fold has_work has_budget is_ready who. rewrite its, yes. apply here_itself.
   - intros s its. destruct (owns s its) as [_ [->|how]]; [reflexivity|].
     destruct by_slack; [easy| |now rewrite how, orb_true_r|now rewrite how].
     destruct how as (somebody & _ & how). rewrite somebody, how. apply orb_true_r.
   - intros s its. pose proof (owns s) as how. cbn [second owner next] in *.
-    fold has_work has_budget who in its, how |- *.
+    fold has_work has_budget is_ready who in its, how |- *.
     destruct by_slack; [discriminate| |discriminate..].
     destruct (match who with Some _ => _ | None => _ end) as [taker|]; [|discriminate].
     destruct (here taker who) eqn:payer_too; [discriminate|]. injection its as ->.
@@ -599,7 +626,7 @@ Proof.
 Qed.
 
 Lemma machine_kept x :
-  broken idling m servers by_order by_slack judged domains given candidates x (story x) (now x)
+  broken by_rule m servers by_order by_slack judged domains given candidates x (story x) (now x)
   = None.
 Proof.
   destruct (Nat.lt_ge_cases x (length begun)) as [early|late].
@@ -614,23 +641,30 @@ Proof.
   - unfold now. rewrite nth_overflow by now rewrite rev_length. apply next_kept.
 Qed.
 
+Lemma machine_wants s x : judged s = true ->
+  wants machine s x <-> busy (size (domains s)) (inner s) x.
+Proof.
+  intros its. cbn [wants machine]. rewrite <- (story_long x) at 1 4.
+  apply (works_told judged domains given candidates machine inner); [easy..|apply story_told].
+Qed.
+
 Lemma machine_laws x :
-  first_pays_at m servers by_order (may_pay idling servers machine) machine x /\
+  first_pays_at m servers by_order (may_pay by_rule servers machine) machine x /\
   shares_at by_slack servers machine x /\
   runs_at judged domains machine inner x.
 Proof.
   pose proof (story_told (S x)) as [now_told past_told]. rewrite story_long in now_told.
   rewrite <- (story_long x) at 1 2 3.
-  apply (laws_told idling m servers by_order by_slack judged domains given candidates machine inner)
-    with (one := now x); try assumption.
+  apply (laws_told by_rule m servers by_order by_slack judged domains given candidates machine
+    inner) with (one := now x); try assumption.
   - easy.
+  - exact machine_wants.
   - now rewrite story_long.
-  - intros s. rewrite story_long. reflexivity.
   - rewrite story_long. apply machine_kept.
 Qed.
 
-Lemma machine_follows : (if idling then paying else deferring) m servers by_order machine.
-Proof. pose proof machine_laws as law. destruct idling; intros x; apply law. Qed.
+Lemma machine_follows : paying by_rule m servers by_order machine.
+Proof. intros x. apply machine_laws. Qed.
 
 Lemma machine_shares : sharing by_slack servers machine.
 Proof. intros x. apply machine_laws. Qed.
@@ -640,9 +674,7 @@ Lemma machine_inside s : judged s = true ->
   inside machine s (domains s) (inner s).
 Proof.
   intros its jobs. split; [exact jobs|]. split.
-  - intros x. cbn [wants machine]. pose proof (story_told x) as known.
-    rewrite <- (story_long x) at 1 4.
-    apply (works_told judged domains given candidates machine inner); easy.
+  - intros x. now apply machine_wants.
   - split; intros x; apply (proj2 (proj2 (machine_laws x)) s its).
 Qed.
 
@@ -650,21 +682,20 @@ End Machine.
 
 (* One that begins with nothing, and of which all domains are judged. *)
 Section Pcpu.
-Context (idling : bool).
-Context (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack).
+Context (by_rule : rule) (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack).
 Context (domains : nat -> domain) (given : nat -> run).
 Let judged s := s <? m.
 Let candidates s x := list_prod (seq 0 (size (domains s))) (seq 0 (S x)).
 
 Definition pcpu : host :=
-  machine idling m servers by_order by_slack judged domains given candidates [].
+  machine by_rule m servers by_order by_slack judged domains given candidates [].
 Definition pcpu_inner : nat -> run :=
-  inner idling m servers by_order by_slack judged domains given candidates [].
+  inner by_rule m servers by_order by_slack judged domains given candidates [].
 
 Lemma pcpu_legal :
   (forall s i, s < m -> i < size (domains s) -> 0 < period (members (domains s) i)) ->
   (forall s, s < m -> jobs_of (size (domains s)) (members (domains s)) (given s)) ->
-  (if idling then paying else deferring) m servers by_order pcpu /\
+  paying by_rule m servers by_order pcpu /\
   sharing by_slack servers pcpu /\
   forall s, s < m -> inside pcpu s (domains s) (pcpu_inner s).
 Proof.
@@ -683,19 +714,19 @@ Qed.
 
 End Pcpu.
 
-Theorem pcpu_run_exists m servers by_order by_slack domains given (idling : bool) :
+Theorem pcpu_run_exists m servers by_order by_slack domains given by_rule :
   (forall s, s < m -> 0 < every (servers s)) ->
   (forall s i, s < m -> i < size (domains s) -> 0 < period (members (domains s) i)) ->
   (forall s, s < m -> jobs_of (size (domains s)) (members (domains s)) (given s)) ->
-  exists h inner, (if idling then paying else deferring) m servers by_order h /\
+  exists h inner, paying by_rule m servers by_order h /\
     sharing by_slack servers h /\
     forall s, s < m -> inside h s (domains s) (inner s) /\
       arrival (inner s) = arrival (given s) /\ release (inner s) = release (given s) /\
       work (inner s) = work (given s).
 Proof.
-  intros _ shape jobs. exists (pcpu idling m servers by_order by_slack domains given),
-    (pcpu_inner idling m servers by_order by_slack domains given).
-  destruct (pcpu_legal idling m servers by_order by_slack domains given shape jobs)
+  intros _ shape jobs. exists (pcpu by_rule m servers by_order by_slack domains given),
+    (pcpu_inner by_rule m servers by_order by_slack domains given).
+  destruct (pcpu_legal by_rule m servers by_order by_slack domains given shape jobs)
     as (follows & shares & its).
   split; [exact follows|]. split; [exact shares|].
   intros s real. split; [exact (its s real)|]. repeat split.
@@ -722,14 +753,15 @@ Definition bursts : run :=
 
 Theorem back_to_back_refuted : exists servers h s,
   s < 2 /\ (forall i, i < 2 -> 0 < every (servers i)) /\
-  deferring 2 servers ByRank h /\ sharing Idle servers h /\
+  paying Deferrable 2 servers ByRank h /\ sharing Idle servers h /\
   (exists t, 0 < t <= every (servers s) /\
      rbf 2 (fun i => as_task (servers i)) (fun i => rank (servers i)) s t <= t) /\
   ~ deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
 Proof.
   assert (periods : forall i, i < 2 -> 0 < every (two_servers i)) by (intros [|i] _; cbn; lia).
-  exists two_servers, (pcpu false 2 two_servers ByRank Idle (fun _ => burst) (fun _ => bursts)), 1.
-  destruct (pcpu_legal false 2 two_servers ByRank Idle (fun _ => burst) (fun _ => bursts))
+  exists two_servers,
+    (pcpu Deferrable 2 two_servers ByRank Idle (fun _ => burst) (fun _ => bursts)), 1.
+  destruct (pcpu_legal Deferrable 2 two_servers ByRank Idle (fun _ => burst) (fun _ => bursts))
     as (follows & shares & _); [intros; cbn; lia|intros s _ i k _; cbn; lia|].
   split; [lia|]. split; [exact periods|]. split; [exact follows|]. split; [exact shares|]. split.
   - exists 4. vm_compute. lia.
@@ -798,8 +830,8 @@ Theorem ceiling_accepts gets r : periodic 4 3 4 gets -> jobs_of 2 (two 7) r ->
   fixed_priority 2 (fun i => i) gets r -> in_time 2 (two 7) r.
 Proof.
   intros law jobs legal.
-  apply (fixed_priority_on_server 4 3 (Periodic 4)) with (rank := fun i => i) (gets := gets);
-    [repeat split; lia|exact law|apply (two_constrained 7); lia|exact jobs|exact legal|].
+  apply (fixed_priority_on_server 4 3 4 Periodic) with (rank := fun i => i) (gets := gets);
+    [lia|lia|exact law|apply (two_constrained 7); lia|exact jobs|exact legal|].
   intros i inside. apply one_window.
   destruct i as [|[|i]]; [exists 3|exists 7|lia]; vm_compute; lia.
 Qed.

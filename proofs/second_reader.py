@@ -22,26 +22,24 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-ORDERS = {
-    "ptps": "fp",
-    "wcps": "fp",
-    "crps": "fp",
-    "hsf-fp": "fp",
-    "partitioned-hsf-fp": "fp",
-    "periodic+fp": "fp",
-    "periodic+fp+none": "fp",
-    "periodic+fp+lend": "fp",
-    "periodic+fp+reclaim": "fp",
-    "periodic+edf": "edf",
-    "periodic+edf+none": "edf",
-    "periodic+edf+lend": "edf",
-    "periodic+edf+reclaim": "edf",
+POLICIES = {
+    f"{budget}+{order}{slack}": (budget, order)
+    for budget, slacks in {
+        "periodic": ("+lend", "+reclaim"),
+        "deferrable": ("+spare", "+extra"),
+        "polling": ("+spare", "+extra"),
+    }.items()
+    for order in ("fp", "edf")
+    for slack in ("", "+none", *slacks)
 }
-"""The policies with periodic servers on pcpus of their own, and the order of servers."""
+POLICIES |= dict.fromkeys(("ptps", "wcps", "crps"), ("periodic", "fp"))
+POLICIES |= dict.fromkeys(("hsf-fp", "partitioned-hsf-fp"), ("periodic", "fp"))
+POLICIES |= {"ds": ("deferrable", "fp"), "polling": ("polling", "fp")}
+"""The policies with servers on pcpus of their own: their budget rule, and the order of servers."""
 
 UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 SERVER_KEYS = {"name", "scheduler", "pcpu", "priority", "interface", "interface_period"}
-SERVER_KEYS |= {"interface_period_range", "best_effort", "spread", "together", "apart"}
+SERVER_KEYS |= {"interface_period_range", "best_effort", "extra", "spread", "together", "apart"}
 TASK_KEYS = {"name", "kind", "period", "wcet", "deadline", "jitter", "offset", "priority", "etf"}
 
 
@@ -174,11 +172,24 @@ def require_harmonic(tasks: list[Task], period: int) -> None:
             raise LineError(f"{one.name}: not for the harmonic supply")
 
 
-def require_budgets(servers: list[Task], order: str, told: list[dict[str, Any]]) -> None:
-    """Fails unless the servers of a pcpu get their budgets; under EDF by their sum."""
+def require_budgets(
+    servers: list[Task], budget_rule: str, order: str, told: list[dict[str, Any]]
+) -> None:
+    """Fails unless the servers of a pcpu get their budgets; under EDF by their sum.
+
+    A deferrable server may spend a budget at the end of one period and the next one right after it:
+    that is its jitter. Its own budget it spends once, and under EDF what all spend in its period,
+    with deadlines inside, is no longer than that.
+    """
     for one in servers:
         if not 0 < one.cost <= one.period:
             raise LineError(f"{one.name}: budget {one.cost} in period {one.period}")
+    if order == "edf" and budget_rule == "deferrable":
+        for own, its in zip(servers, told, strict=True):
+            spent = sum(Supply(one.period, one.cost, 0).of(own.period) for one in servers)
+            if its["needed"] and spent > own.period:
+                raise LineError(f"{own.name}: in its period servers spend {spent}")
+        return
     if order == "edf":
         product = 1
         for one in servers:
@@ -187,9 +198,10 @@ def require_budgets(servers: list[Task], order: str, told: list[dict[str, Any]])
             raise LineError("budgets over periods add up to more than 1")
         return
     for own, its in zip(servers, told, strict=True):
-        before = [one for one in servers if one.rank <= own.rank]
+        once = own._replace(jitter=0)
+        before = [once if one is own else one for one in servers if one.rank <= own.rank]
         if its["needed"] or its.get("window", 0):
-            require_window(own, before, lambda window: window, its)
+            require_window(once, before, lambda window: window, its)
 
 
 # Reading.
@@ -279,7 +291,7 @@ def beyond(domain: dict[str, Any]) -> str:
 
 
 def read_server(
-    domain: dict[str, Any], told: dict[str, Any], order_given: bool, pcpus: int
+    domain: dict[str, Any], told: dict[str, Any], budget_rule: str, order_given: bool, pcpus: int
 ) -> tuple[Task, int]:
     """The server of a domain and its pcpu, as the certificate has them and the system allows."""
     name = domain["name"]
@@ -303,7 +315,8 @@ def read_server(
     if order_given != ("priority" in domain):
         refuse(where, "all servers have priorities, or none")
     rank = whole(domain, "priority", where) if order_given else period
-    return Task(name, rank, budget, period, period), pcpu
+    jitter = period - budget if budget_rule == "deferrable" else 0
+    return Task(name, rank, budget, period, period, jitter), pcpu
 
 
 def taken(rows: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
@@ -370,6 +383,7 @@ class Judged(NamedTuple):
     name: str
     tasks: list[Task]
     supply: Supply
+    budget_rule: str
     scheduler: str
     told: dict[str, Any]
 
@@ -378,23 +392,29 @@ class Judged(NamedTuple):
         test = require_edf if self.scheduler == "edf" else require_fixed_priority
         try:
             if self.told["supply"] == "harmonic":
+                if self.budget_rule == "polling":
+                    raise LineError("the harmonic supply is not for polling servers")
                 require_harmonic(self.tasks, self.supply.period)
             test(self.tasks, self.supply, self.told)
         except LineError as error:
             raise LineError(f"{self.name}: {error}") from None
 
 
-def read_judged(domain: dict[str, Any], server: Task, told: dict[str, Any]) -> Judged:
+def read_judged(
+    domain: dict[str, Any], server: Task, budget_rule: str, told: dict[str, Any]
+) -> Judged:
     """A domain with the evidence for it."""
     name = server.name
     scheduler = domain.get("scheduler", "rm")
     tasks = [read_task(one, scheduler, name) for one in tables(domain, "task", name)]
     read_evidence(told, tasks, scheduler, name)
     gone = server.period - server.cost
-    blackout = {"general": 2 * gone, "harmonic": gone}.get(text(told, "supply", name))
+    general = server.period + gone if budget_rule == "polling" else 2 * gone
+    blackout = {"general": general, "harmonic": gone}.get(text(told, "supply", name))
     if blackout is None:
         refuse(name, f"supply {told['supply']}: not known to this checker")
-    return Judged(name, tasks, Supply(server.period, server.cost, blackout), scheduler, told)
+    supply = Supply(server.period, server.cost, blackout)
+    return Judged(name, tasks, supply, budget_rule, scheduler, told)
 
 
 def is_best_effort(domain: dict[str, Any]) -> bool:
@@ -406,11 +426,12 @@ def is_best_effort(domain: dict[str, Any]) -> bool:
 
 def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str]:
     """Returns exit code and line; LineError for what does not hold, FileError for a bad file."""
-    keys = {"name", "description", "policy", "pcpus", "quantum", "sbf", "domain"}
+    keys = {"name", "description", "policy", "pcpus", "quantum", "sbf", "spare", "domain"}
     require_known(system, keys, "system")
-    order = ORDERS.get(text(system, "policy", "system"))
-    if order is None:
+    rules = POLICIES.get(text(system, "policy", "system"))
+    if rules is None:
         refuse("system", f"policy {system['policy']}: not known to this checker")
+    budget_rule, order = rules
     pcpus = whole(system, "pcpus", "system", 1)
     domains = tables(system, "domain", "system")
     if len({text(one, "name", "domain") for one in domains}) < len(domains):
@@ -435,18 +456,18 @@ def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str
         if not proofs.servers:
             refuse("certificate", f"no server for {name}")
         told = proofs.servers.pop(0)
-        server, pcpu = read_server(domain, told, by_priority, pcpus)
+        server, pcpu = read_server(domain, told, budget_rule, by_priority, pcpus)
         why = beyond(domain) or ("not in the certificate" if proof is None else "")
         sharing.setdefault(pcpu, []).append((server, {**told, "needed": not why}))
         if proof is None or why:
             left_out.append((name, why))
         else:
-            judged.append(read_judged(domain, server, proof))
+            judged.append(read_judged(domain, server, budget_rule, proof))
     if any(proofs):
         refuse("certificate", "it speaks of more than the system's domains, each once")
 
     for rows in sharing.values():
-        require_budgets([one for one, _ in rows], order, [its for _, its in rows])
+        require_budgets([one for one, _ in rows], budget_rule, order, [its for _, its in rows])
     for one in judged:
         one.require()
     return answer(sum(len(one.tasks) for one in judged), len(judged), left_out)

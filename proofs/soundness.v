@@ -2,11 +2,12 @@
 (* What the checker accepts is in time in every run.
 
    First the checker's numbers are those of model.v. Then its two ways of deciding EDF are right,
-   then it is taken apart, from the whole answer to the conditions of the theorems in host.v. *)
+   then it is taken apart, from the whole answer to the conditions of the theorems in host.v and
+   deferrable.v. *)
 
 From Coq Require Import Arith Bool NArith String List Lia.
 Import ListNotations.
-From Hyperperiod Require Import model supply tasks harmonic host system check.
+From Hyperperiod Require Import model supply tasks harmonic host deferrable system check.
 
 Local Open Scope N_scope.
 
@@ -336,28 +337,29 @@ Proof.
   now rewrite IH.
 Qed.
 
-Lemma blackout_is f P B : N.to_nat (blackout_of f P B) =
+Lemma blackout_is by_rule f P B : N.to_nat (blackout_of by_rule f P B) =
   match f with
-  | General => general (N.to_nat P) (N.to_nat B) (N.to_nat P)
+  | General => blackout (N.to_nat P) (N.to_nat B) (N.to_nat P) by_rule
   | Harmonic => harmonic (N.to_nat P) (N.to_nat B)
   end.
-Proof. destruct f; unfold blackout_of, general, harmonic; lia. Qed.
+Proof. destruct f, by_rule; unfold blackout_of, blackout, general, late, harmonic; lia. Qed.
 
 (* The tests of domains hold, of what they are about. *)
-Lemma domain_enough one : domain_fails one = None ->
+Lemma domain_enough by_rule one : domain_fails by_rule one = None ->
   0 < r_cost (v_server one) <= r_period (v_server one) ->
   let P := N.to_nat (r_period (v_server one)) in
   let B := N.to_nat (r_cost (v_server one)) in
   let rows := ranked (v_tasks one) in
   (forall k each, In (k, each) rows -> 0 < r_period each) /\
-  fits (domain_of one) (sbf P B (N.to_nat (blackout_of (v_form one)
+  fits (domain_of one) (sbf P B (N.to_nat (blackout_of by_rule (v_form one)
     (r_period (v_server one)) (r_cost (v_server one))))) /\
-  (v_form one = Harmonic -> forall each, In each rows ->
+  (v_form one = Harmonic -> by_rule <> Polling /\ forall each, In each rows ->
      harmonic_fails (r_period (v_server one)) each = None).
 Proof.
   intros good server P B rows. unfold domain_fails in good. fold rows in good.
   destruct (first _ rows) eqn:periods in good; [discriminate|].
-  destruct (also_if _ _) eqn:special in good; [discriminate|].
+  destruct (match v_form one with General => _ | Harmonic => _ end) eqn:special in good;
+    [discriminate|].
   assert (positive : forall k each, In (k, each) rows -> 0 < r_period each).
   { intros k each real. pose proof (first_none _ _ periods _ real) as some. cbn [snd] in some.
     destruct (N.eqb_spec (r_period each) 0); [discriminate|lia]. }
@@ -366,7 +368,7 @@ Proof.
     destruct (v_order one).
     + destruct (first _ rows) eqn:windows in good; [discriminate|].
       intros i inside. apply (task_enough _ (supplied (r_period (v_server one))
-        (r_cost (v_server one)) (blackout_of (v_form one) (r_period (v_server one))
+        (r_cost (v_server one)) (blackout_of by_rule (v_form one) (r_period (v_server one))
         (r_cost (v_server one))))).
       * intros t. apply supplied_is.
       * assumption.
@@ -375,8 +377,8 @@ Proof.
       pose proof (edf_enough _ _ _ _ _ _ _ server positive edf) as enough. intros t.
       specialize (enough (N.of_nat t)).
       rewrite <- (Nat2N.id t), <- demand_is. unfold P, B. rewrite <- supplied_is. lia.
-  - intros formed each real. rewrite formed in special. cbn [also_if] in special.
-    now apply (first_none _ _ special).
+  - intros formed. rewrite formed in special.
+    destruct by_rule; [|split; [easy|]|discriminate]; [split; [easy|]|]; now apply first_none.
 Qed.
 
 (* The servers of a pcpu, as tasks. *)
@@ -387,6 +389,9 @@ Proof.
   unfold tied. rewrite map_map. induction vms as [|one rest IH]; cbn [length]; [lia|].
   intros [|i] inside; [reflexivity|]. cbn [map nth]. apply IH. lia.
 Qed.
+
+Lemma not_above a b why : (if a <=? b then None else Some why) = None :> option string -> a <= b.
+Proof. now destruct (N.leb_spec a b). Qed.
 
 Section System.
 Context (sys : system) (good : check sys = None).
@@ -410,7 +415,8 @@ Qed.
 
 Lemma numbers_good s : (s < length vms)%nat ->
   let its := v_server (nth s vms no_vm) in
-  0 < r_cost its <= r_period its /\ r_deadline its = r_period its /\ r_jitter its = 0.
+  0 < r_cost its <= r_period its /\ r_deadline its = r_period its /\
+  r_jitter its = jitter_of (s_rule sys) (r_period its) (r_cost its).
 Proof.
   intros inside its. pose proof (pcpu_good s inside) as fine. unfold pcpu_fails in fine.
   fold vms in fine. destruct (first _ _) eqn:numbers in fine; [discriminate|].
@@ -422,64 +428,143 @@ Proof.
   apply N.ltb_lt in some. apply N.leb_le in short. apply N.eqb_eq in implicit, punctual. lia.
 Qed.
 
+Let rows := tied (map v_server vms).
+Let row_is := tied_is vms.
+
+Lemma rows_length : length rows = length vms.
+Proof. unfold rows, tied. now rewrite !map_length. Qed.
+
+(* A server among servers, as the tests of its rule see it. *)
+Lemma seen i : (i < length vms)%nat ->
+  nth_rank rows i = rank (servers i) /\
+  nth_task rows i = match s_rule sys with
+                    | Deferrable => as_deferrable (servers i)
+                    | _ => as_task (servers i)
+                    end.
+Proof.
+  intros low. destruct (numbers_good i low) as (_ & implicit & jittered).
+  unfold nth_rank, nth_task. rewrite (row_is i low : nth i rows _ = _). split; [reflexivity|].
+  unfold servers, server_of, task_of, as_task, as_deferrable. cbn [every budget within snd].
+  rewrite implicit, jittered. unfold jitter_of. destruct (s_rule sys); [reflexivity| |reflexivity].
+  now rewrite N2Nat.inj_sub.
+Qed.
+
+Lemma window_known s : (s < length vms)%nat -> s_rule sys <> Deferrable ->
+  window_fails rows (fun t => t) (r_deadline (v_server (nth s vms no_vm)))
+    (r_number (v_server (nth s vms no_vm)), v_server (nth s vms no_vm)) = None ->
+  exists t, (0 < t <= within (servers s) /\ rbf (length vms) (fun i => as_task (servers i))
+    (fun i => rank (servers i)) s t <= t)%nat.
+Proof.
+  intros inside not_deferrable known. apply window_enough in known as [fits_in enough].
+  cbn [fst snd] in fits_in, enough. destruct (numbers_good s inside) as (_ & implicit & _).
+  exists (N.to_nat (r_window (v_server (nth s vms no_vm)))). split; [cbn; lia|].
+  pose proof (request_is rows s (r_window (v_server (nth s vms no_vm)))) as is_it.
+  rewrite (row_is s inside : nth s rows _ = _), rows_length in is_it. cbn [fst] in is_it.
+  assert (equal : (rbf (length vms) (fun i => as_task (servers i)) (fun i => rank (servers i)) s
+    (N.to_nat (r_window (v_server (nth s vms no_vm)))) = rbf (length vms) (nth_task rows)
+    (nth_rank rows) s (N.to_nat (r_window (v_server (nth s vms no_vm)))))%nat); [|lia].
+  apply sum_same. intros i low. destruct (seen i low) as [-> ->], (seen s inside) as [-> _].
+  now destruct (s_rule sys).
+Qed.
+
+Lemma spending_known s : (s < length vms)%nat -> s_rule sys = Deferrable ->
+  jobs_fail rows (fun t => t) (r_number (v_server (nth s vms no_vm)), v_server (nth s vms no_vm)) 1
+    [r_window (v_server (nth s vms no_vm))] = None ->
+  exists t, (t <= every (servers s) /\ job_rbf (length vms) (fun i => as_deferrable (servers i))
+    (fun i => rank (servers i)) s 1 t <= t)%nat.
+Proof.
+  intros inside deferring known. apply (jobs_enough _ _ _ _ _ 0) in known as [fits_in enough];
+    [|cbn; lia]. change (1 + N.of_nat 0) with 1 in fits_in, enough.
+  cbn [nth snd] in fits_in, enough.
+  destruct (numbers_good s inside) as (_ & implicit & _).
+  exists (N.to_nat (r_window (v_server (nth s vms no_vm)))). split; [cbn; lia|].
+  pose proof (job_request_is rows s 1 (r_window (v_server (nth s vms no_vm)))) as is_it.
+  rewrite (row_is s inside : nth s rows _ = _), rows_length in is_it. specialize (is_it inside).
+  assert (equal : (job_rbf (length vms) (fun i => as_deferrable (servers i))
+    (fun i => rank (servers i)) s 1 (N.to_nat (r_window (v_server (nth s vms no_vm)))) =
+    job_rbf (length vms) (nth_task rows) (nth_rank rows) s (N.to_nat 1)
+    (N.to_nat (r_window (v_server (nth s vms no_vm)))))%nat).
+  { apply sum_same. intros i low. destruct (seen i low) as [-> ->], (seen s inside) as [-> _].
+    now rewrite deferring. }
+  lia.
+Qed.
+
+Lemma spends_known s : (s < length vms)%nat ->
+  spending_fails (map v_server vms) (v_server (nth s vms no_vm)) = None ->
+  (edf_spends (length vms) servers s <= every (servers s))%nat.
+Proof.
+  intros inside known. unfold spending_fails in known.
+  apply not_above in known.
+  assert (equal : edf_spends (length vms) servers s =
+    N.to_nat (total (fun one => supplied (r_period one) (r_cost one) 0
+      (r_period (v_server (nth s vms no_vm)))) (map v_server vms))); [|cbn; lia].
+  rewrite (total_is _ _ no_row), map_length. apply sum_same. intros i low.
+  change no_row with (v_server no_vm). rewrite map_nth, supplied_is.
+  destruct (Nat.eqb_spec i s) as [->|]; [|reflexivity].
+  destruct (numbers_good s inside) as (numbers & _). unfold sbf.
+  rewrite Nat.sub_0_r, Nat.div_same, Nat.mod_same by lia. cbn [server_of servers budget]. lia.
+Qed.
+
+Lemma sums_known : total (fun one => r_cost one * (product (map v_server vms) / r_period one))
+    (map v_server vms) <= product (map v_server vms) ->
+  exists M, (0 < M /\ (forall i, i < length vms -> exists q, M = q * every (servers i)) /\
+    sum (length vms) (fun i => budget (servers i) * (M / every (servers i))) <= M)%nat.
+Proof.
+  intros sums.
+  assert (multiple : forall l, (forall one, In one l -> 0 < r_period one) ->
+    0 < product l /\ forall one, In one l -> exists q, product l = q * r_period one).
+  { induction l as [|one rest IH]; intros positive; [split; [reflexivity|easy]|].
+    destruct IH as [some all]; [intros; apply positive; now right|].
+    cbn [product fold_right]. fold (product rest).
+    pose proof (positive one (or_introl eq_refl)). split; [nia|].
+    intros other [<-|real]; [exists (product rest); lia|].
+    destruct (all other real) as [q ->]. exists (r_period one * q). lia. }
+  destruct (multiple (map v_server vms)) as [some all].
+  { intros one (v & <- & real)%in_map_iff. apply (In_nth _ _ no_vm) in real as (i & low & <-).
+    destruct (numbers_good i low). lia. }
+  exists (N.to_nat (product (map v_server vms))). split; [lia|]. split.
+  * intros i low. destruct (all (v_server (nth i vms no_vm))) as [q is_it].
+    { apply in_map, nth_row. assumption. }
+    exists (N.to_nat q). rewrite is_it. cbn. lia.
+  * assert (equal : sum (length vms) (fun i => budget (servers i)
+        * (N.to_nat (product (map v_server vms)) / every (servers i)))%nat =
+      N.to_nat (total (fun one => r_cost one * (product (map v_server vms) / r_period one))
+        (map v_server vms))); [|lia].
+    rewrite (total_is _ _ no_row), map_length. apply sum_same. intros i low.
+    change no_row with (v_server no_vm). rewrite map_nth.
+    rewrite N2Nat.inj_mul, N2Nat.inj_div. reflexivity.
+Qed.
+
+(* Each server of a judged domain keeps the law of its rule. *)
 Lemma server_guaranteed s : (s < length vms)%nat -> v_judged (nth s vms no_vm) = true ->
-  periodic (every (servers s)) (budget (servers s)) (within (servers s)) (charged h s).
+  keeps (every (servers s)) (budget (servers s)) (within (servers s)) (s_rule sys)
+    (wants h s) (charged h s).
 Proof.
   intros inside judged. destruct legal as (paid & shared & _). fold vms in paid, shared.
   change (fun i => server_of (nth i vms no_vm)) with servers in paid, shared.
   pose proof (pcpu_good s inside) as fine. unfold pcpu_fails in fine. fold vms in fine.
-  destruct (first numbers_fail _) in fine; [discriminate|].
-  destruct (s_order sys) eqn:ordered.
-  - apply (servers_fixed_priority (length vms) servers (s_slack sys)); try assumption.
-    + intros i low. destruct (numbers_good i low) as (some & _). cbn. lia.
-    + cbn. lia.
-    + pose proof (first_none _ _ fine _ (nth_row vms s no_vm inside)) as window.
-      cbn beta in window. rewrite judged in window. cbn [orb also_if] in window.
-      destruct (window_fails _ _ _ _) eqn:one in window; [discriminate|].
-      destruct (window_enough _ _ _ _ one) as [fits_in enough]. cbn [fst snd] in fits_in, enough.
-      destruct (numbers_good s inside) as (_ & implicit & _).
-      exists (N.to_nat (r_window (v_server (nth s vms no_vm)))). split; [cbn; lia|].
-      assert (equal : (rbf (length vms) (fun i => as_task (servers i)) (fun i => rank (servers i)) s
-        (N.to_nat (r_window (v_server (nth s vms no_vm)))) =
-        N.to_nat (request (tied (map v_server vms)) (r_number (v_server (nth s vms no_vm)))
-          (r_window (v_server (nth s vms no_vm)))))%nat); [|lia].
-      pose proof (request_is (tied (map v_server vms)) s
-        (r_window (v_server (nth s vms no_vm)))) as is_it.
-      rewrite (tied_is vms s inside) in is_it. cbn [fst] in is_it. rewrite is_it.
-      replace (length (tied (map v_server vms))) with (length vms)
-        by (unfold tied; now rewrite !map_length).
-      unfold rbf. apply sum_same. intros i low. unfold nth_rank, nth_task.
-      rewrite (tied_is vms i low), (tied_is vms s inside). cbn [fst snd].
-      destruct (numbers_good i low) as (_ & _ & none).
-      unfold servers, server_of, task_of, as_task.
-      cbn [rank jitter period cost every budget]. now rewrite none.
-  - apply (servers_edf (length vms) servers (s_slack sys)); try assumption.
-    + intros i low. destruct (numbers_good i low) as (some & _). cbn. lia.
-    + destruct (N.leb_spec
-        (total (fun one => r_cost one * (product (map v_server vms) / r_period one))
-          (map v_server vms)) (product (map v_server vms))) as [sums|]; [|discriminate].
-      assert (multiple : forall l, (forall one, In one l -> 0 < r_period one) ->
-        0 < product l /\ forall one, In one l -> exists q, product l = q * r_period one).
-      { induction l as [|one rest IH]; intros positive; [split; [reflexivity|easy]|].
-        destruct IH as [some all]; [intros; apply positive; now right|].
-        cbn [product fold_right]. fold (product rest).
-        pose proof (positive one (or_introl eq_refl)). split; [nia|].
-        intros other [<-|real]; [exists (product rest); lia|].
-        destruct (all other real) as [q ->]. exists (r_period one * q). lia. }
-      destruct (multiple (map v_server vms)) as [some all].
-      { intros one (v & <- & real)%in_map_iff. apply (In_nth _ _ no_vm) in real as (i & low & <-).
-        destruct (numbers_good i low). lia. }
-      exists (N.to_nat (product (map v_server vms))). split; [lia|]. split.
-      * intros i low. destruct (all (v_server (nth i vms no_vm))) as [q is_it].
-        { apply in_map, nth_row. assumption. }
-        exists (N.to_nat q). rewrite is_it. cbn. lia.
-      * assert (equal : sum (length vms) (fun i => budget (servers i)
-            * (N.to_nat (product (map v_server vms)) / every (servers i)))%nat =
-          N.to_nat (total (fun one => r_cost one * (product (map v_server vms) / r_period one))
-            (map v_server vms))); [|lia].
-        rewrite (total_is _ _ no_row), map_length. apply sum_same. intros i low.
-        change no_row with (v_server no_vm). rewrite map_nth.
-        rewrite N2Nat.inj_mul, N2Nat.inj_div. reflexivity.
+  destruct (first (numbers_fail _) _) in fine; [discriminate|].
+  assert (periods : forall i, (i < length vms)%nat -> (0 < every (servers i))%nat).
+  { intros i low. destruct (numbers_good i low) as (some & _). cbn. lia. }
+  assert (funded : (budget (servers s) <= every (servers s))%nat)
+    by (destruct (numbers_good s inside) as (some & _); cbn; lia).
+  destruct (s_order sys).
+  - pose proof (first_none _ _ fine _ (nth_row vms s no_vm inside)) as window.
+    cbn beta in window. rewrite judged in window. cbn [orb also_if] in window.
+    destruct (server_fails _ _ _) eqn:one in window; [discriminate|].
+    unfold server_fails in one. fold rows in one.
+    pose proof (window_known s inside) as by_window. pose proof (spending_known s inside) as by_job.
+    destruct (s_rule sys).
+    1, 3: apply (servers_fixed_priority (length vms) servers _ (s_slack sys)); try assumption;
+      [easy|apply le_n|now apply by_window].
+    apply (deferrable_fixed_priority (length vms) servers (s_slack sys)); auto.
+  - pose proof (spends_known s inside) as by_all. destruct (s_rule sys).
+    1, 3: apply (servers_edf (length vms) servers _ (s_slack sys)); try easy; auto;
+      exact (sums_known (not_above _ _ _ fine)).
+    apply (deferrable_edf (length vms) servers (s_slack sys)); auto. apply by_all.
+    pose proof (first_none _ _ fine _ (nth_row vms s no_vm inside)) as one.
+    cbn beta in one. rewrite judged in one. cbn [also_if] in one.
+    now destruct (spending_fails _ _).
 Qed.
 
 End System.
@@ -501,30 +586,30 @@ Proof.
   unfold check in good. destruct (first _ _) in good; [discriminate|].
   pose proof (first_none _ _ good _ real) as fine. cbn beta in fine. rewrite judged in fine.
   cbn [also_if] in fine.
-  destruct (domain_enough one fine server) as (positive & test & special).
+  destruct (domain_enough (s_rule sys) one fine server) as (positive & test & special).
   assert (shape : forall i, (i < size (domain_of one))%nat ->
     In (nth i (ranked (v_tasks one)) (0, no_row)) (ranked (v_tasks one))).
   { intros i low. now apply nth_row. }
   cbn [server_of every budget within] in promised. fold one in promised.
-  apply (domain_in_time _ _ _ _ (Periodic _) h s (domain_of one) (inner s) shared within_it)
-    with (2 := promised); [unfold allowed; lia| |].
+  apply (domain_in_time _ _ _ _ _ (s_rule sys) h s (domain_of one) (inner s) shared within_it)
+    with (3 := promised); [lia|lia| |].
   - intros i low. specialize (shape i low). cbn [domain_of members]. unfold nth_task.
     destruct (nth i (ranked (v_tasks one)) (0, no_row)) as [k each] eqn:is_it.
     specialize (positive k each shape). cbn. lia.
   - rewrite blackout_is in test. destruct (v_form one); [now left|]. right.
-    specialize (special eq_refl).
+    destruct (special eq_refl) as [not_polling specials].
     assert (conditions : forall i, (i < size (domain_of one))%nat ->
       let each := snd (nth i (ranked (v_tasks one)) (0, no_row)) in
       r_strict each = true /\ r_jitter each = 0 /\ r_deadline each <= r_period each /\
       divided (r_period (v_server one)) (r_period each) = true /\ 0 < r_period each).
-    { intros i low each. specialize (shape i low). specialize (special _ shape).
-      unfold harmonic_fails in special. fold each in special.
-      destruct (_ && _)%bool eqn:all in special; [|discriminate].
+    { intros i low each. specialize (shape i low). specialize (specials _ shape).
+      unfold harmonic_fails in specials. fold each in specials.
+      destruct (_ && _)%bool eqn:all in specials; [|discriminate].
       apply andb_prop in all as [all dividing]. apply andb_prop in all as [all tight].
       apply andb_prop in all as [strict none]. apply N.eqb_eq in none. apply N.leb_le in tight.
       repeat split; try assumption. unfold each.
       destruct (nth i (ranked (v_tasks one)) (0, no_row)) as [k it]. now apply (positive k). }
-    split; [discriminate|]. split; [|split; [|split]].
+    split; [exact not_polling|]. split; [|split; [|split]].
     + intros i low. destruct (conditions i low) as (_ & none & tight & _ & some).
       cbn [domain_of members]. unfold nth_task, task_of. cbn [period deadline jitter]. lia.
     + intros i k low. destruct (conditions i low) as (strict & none & _).

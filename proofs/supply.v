@@ -27,6 +27,12 @@ Proof.
   rewrite all, IH by (intros; try apply all; lia). lia.
 Qed.
 
+Lemma amount_of_none f a t : (forall x, a <= x < a + t -> f x = false) -> amount f a t = 0.
+Proof.
+  induction t as [|t IH]; intros none; cbn [amount]; [reflexivity|].
+  rewrite none, IH by (intros; try apply none; lia). reflexivity.
+Qed.
+
 (* * Arithmetic of the bound *)
 
 (* Supply after the blackout. *)
@@ -246,10 +252,10 @@ Qed.
 
 (* * All three *)
 
-Theorem server_supply P B by_rule busy gets : allowed P B by_rule ->
-  keeps P B by_rule busy gets -> supplies busy gets (sbf P B (blackout P B by_rule)).
+Theorem server_supply P B D by_rule busy gets : 0 < B <= D -> D <= P ->
+  keeps P B D by_rule busy gets -> supplies busy gets (sbf P B (blackout P B D by_rule)).
 Proof.
-  destruct by_rule as [D| |]; intros [budget explicit] law.
+  intros budget explicit. assert (0 < B <= P) by lia. destruct by_rule; intros law.
   - intros a t _. apply periodic_supply; [lia..|assumption].
   - now apply deferrable_supply.
   - now apply polling_supply.

@@ -34,7 +34,7 @@ Record vm := {
   v_form : form; v_horizon : N; v_multiple : N; v_points : list N
 }.
 
-Record system := { s_order : order; s_slack : slack; s_vms : list vm }.
+Record system := { s_rule : rule; s_order : order; s_slack : slack; s_vms : list vm }.
 
 (* * What it means *)
 
@@ -96,7 +96,7 @@ Definition punctual (one : vm) (r : run) : Prop :=
 Definition run_of (sys : system) (p : N) (h : host) (inner : nat -> run) : Prop :=
   let vms := on_pcpu sys p in
   let servers i := server_of (nth i vms no_vm) in
-  paying (length vms) servers (s_order sys) h /\
+  paying (s_rule sys) (length vms) servers (s_order sys) h /\
   sharing (s_slack sys) servers h /\
   forall s, (s < length vms)%nat -> v_judged (nth s vms no_vm) = true ->
     inside h s (domain_of (nth s vms no_vm)) (inner s) /\ punctual (nth s vms no_vm) (inner s).

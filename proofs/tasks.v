@@ -485,26 +485,26 @@ Qed.
 
 (* * On a server *)
 
-Theorem fixed_priority_on_server P B by_rule n tasks rank gets r :
-  allowed P B by_rule -> keeps P B by_rule (busy n r) gets ->
+Theorem fixed_priority_on_server P B D by_rule n tasks rank gets r :
+  0 < B <= D -> D <= P -> keeps P B D by_rule (busy n r) gets ->
   (forall i, i < n -> 0 < period (tasks i)) -> jobs_of n tasks r ->
   fixed_priority n rank gets r ->
-  (forall i, i < n -> in_windows n tasks rank (sbf P B (blackout P B by_rule)) i) ->
+  (forall i, i < n -> in_windows n tasks rank (sbf P B (blackout P B D by_rule)) i) ->
   in_time n tasks r.
 Proof.
-  intros numbers law shape jobs legal test.
+  intros budget explicit law shape jobs legal test.
   apply fixed_priority_in_time
-    with (rank := rank) (bound := sbf P B (blackout P B by_rule)) (gets := gets);
+    with (rank := rank) (bound := sbf P B (blackout P B D by_rule)) (gets := gets);
     try assumption. now apply server_supply.
 Qed.
 
-Theorem edf_on_server P B by_rule n tasks gets r :
-  allowed P B by_rule -> keeps P B by_rule (busy n r) gets ->
+Theorem edf_on_server P B D by_rule n tasks gets r :
+  0 < B <= D -> D <= P -> keeps P B D by_rule (busy n r) gets ->
   (forall i, i < n -> 0 < period (tasks i)) -> jobs_of n tasks r -> edf n tasks gets r ->
-  (forall t, dbf n tasks t <= sbf P B (blackout P B by_rule) t) ->
+  (forall t, dbf n tasks t <= sbf P B (blackout P B D by_rule) t) ->
   in_time n tasks r.
 Proof.
-  intros numbers law shape jobs legal test.
-  apply edf_in_time with (bound := sbf P B (blackout P B by_rule)) (gets := gets);
+  intros budget explicit law shape jobs legal test.
+  apply edf_in_time with (bound := sbf P B (blackout P B D by_rule)) (gets := gets);
     try assumption. now apply server_supply.
 Qed.

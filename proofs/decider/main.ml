@@ -4,7 +4,7 @@
 
    A line has words with a blank between them, numbers or `-` for nobody:
 
-     rank|deadline idle|lend|reclaim
+     periodic|deferrable|polling rank|deadline idle|lend|reclaim|behind
      servers, and of each: its place among priorities, period, budget, judged (0, 1), fixed|edf,
        tasks, and of each: place, cost, period, deadline, jitter, strict (0, 1),
          jobs, and of each: arrival, release, work
@@ -78,6 +78,13 @@ let read line =
     let task_job = match who () with None -> None | Some task -> Some (task, number ()) in
     { payer; second; owner; task_job; others = many number }
   in
+  let s_rule =
+    match word () with
+    | "periodic" -> Periodic
+    | "deferrable" -> Deferrable
+    | "polling" -> Polling
+    | text -> wrong text "periodic, deferrable, polling"
+  in
   let s_order =
     match word () with
     | "rank" -> ByRank
@@ -89,12 +96,13 @@ let read line =
     | "idle" -> Idle
     | "lend" -> Lend
     | "reclaim" -> Reclaim
-    | text -> wrong text "idle, lend, reclaim"
+    | "behind" -> Behind
+    | text -> wrong text "idle, lend, reclaim, behind"
   in
   let servers = many server in
   let instants = many moment in
   if !rest <> [] then raise (Wrong "too many words");
-  lawful { s_order; s_slack; s_vms = List.map fst servers } N0 (List.map snd servers)
+  lawful { s_rule; s_order; s_slack; s_vms = List.map fst servers } N0 (List.map snd servers)
     (List.rev instants)
 
 let () =

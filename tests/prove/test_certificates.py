@@ -2,9 +2,10 @@
 """Certificates: every yes that can be certified is, the readers agree, no fault gets past them.
 
 The readers are proofs/second_reader.py and, where it can be built, the extracted hyperperiod-check.
-Drawn systems have periodic servers on one or two pcpus, with interfaces given and computed, ties of
-all kinds, jitter, deadlines around the period. Beside their certificates the readers see damaged
-ones, and those of an analysis with a fault in it: what they accept has to be right.
+Drawn systems have periodic, deferrable or polling servers on one or two pcpus, with interfaces
+given and computed, ties of all kinds, jitter, deadlines around the period. Beside their
+certificates the readers see damaged ones, and those of an analysis with a fault in it: what they
+accept has to be right.
 """
 
 from __future__ import annotations
@@ -26,8 +27,16 @@ import pytest
 from click.testing import CliRunner
 from tests.support.campaign import draw_for, sizes
 
+from hyperperiod._analysis import Shape
 from hyperperiod.analysis.analyze import Analysis
-from hyperperiod.analysis.certificate import MOST_POINTS, Certificate, certificate_text, certify
+from hyperperiod.analysis.certificate import (
+    GRID,
+    MOST_POINTS,
+    Certificate,
+    ServerEvidence,
+    certificate_text,
+    certify,
+)
 from hyperperiod.analysis.domains import domain_level
 from hyperperiod.analysis.domains.minimal_budget import MinimalBudget
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -39,7 +48,12 @@ from hyperperiod.model.write import to_toml
 from tools import build_checker
 
 TOP = Path(__file__).parents[2]
-POLICIES = ("ptps", "wcps", "crps", "periodic+edf", "periodic+edf+lend", "periodic+edf+reclaim")
+POLICIES = {
+    "periodic": ("ptps", "wcps", "crps", "periodic+edf", "periodic+edf+lend"),
+    "deferrable": ("ds", "deferrable+fp+spare", "deferrable+edf", "deferrable+edf+extra"),
+    "polling": ("polling", "polling+fp+extra", "polling+edf", "polling+edf+spare"),
+}
+RULES = pytest.mark.parametrize("rule", POLICIES)
 MS = 1_000_000
 Reader = Callable[[Path, Path], tuple[int, str]]
 
@@ -144,7 +158,7 @@ def drawn_domain(draw: random.Random, index: int, pcpus: int, *, harmonic: bool)
     )
 
 
-def drawn(draw: random.Random) -> System:
+def drawn(draw: random.Random, rule: str = "periodic") -> System:
     """A system of the kind that certificates are about; overloaded ones among them."""
     pcpus = draw.choice([1, 1, 2])
     harmonic = draw.random() < 0.3
@@ -153,12 +167,17 @@ def drawn(draw: random.Random) -> System:
     ]
     if draw.random() < 0.3:
         domains.append(Domain(name="rest", best_effort=True, pcpu=0))
+    policy = draw.choice(POLICIES[rule])
     return System(
         name="drawn",
-        policy=draw.choice(POLICIES),
+        policy=policy,
         pcpus=pcpus,
         sbf="harmonic" if harmonic else "general",
-        domains=domains,
+        spare=Interface(period=5 * MS, budget=MS) if "spare" in policy else None,
+        domains=[
+            one.replace(extra=True) if "extra" in policy and one.is_served else one
+            for one in domains
+        ],
     )
 
 
@@ -176,29 +195,33 @@ def test_examples_are_proved_as_far_as_they_can_be(path: Path, files: Files) -> 
     assert whole or done.exit_code == 1 or any("no theorem is about it" in text for text in why)
 
 
+@RULES
 @sizes(150)
-def test_every_yes_is_certified_and_proved(systems: int, files: Files) -> None:
-    proved = by_jobs = left = 0
+def test_every_yes_is_certified_and_proved(systems: int, rule: str, files: Files) -> None:
+    proved = by_jobs = left = grid = 0
     for number in range(systems):
-        system = drawn(draw_for("certificates", number))
+        system = drawn(draw_for("certificates", number), rule)
         made = files.certify(system)
         found = Analysis(system).result()
         holds = {one.name for one in found.domains if one.schedulable}
         certified = {one.domain for one in made.domains}
         why = {one.domain: one.why for one in made.not_certified}
         assert certified <= holds
-        for name in holds - certified:
+        by_grid = {name for name in holds if why.get(name) == GRID}
+        for name in holds - certified - by_grid:
             assert why[name].endswith(f"more than {MOST_POINTS:,} windows decide")
         if not holds:
             continue
         proved += len(certified)
         by_jobs += sum(any(task.jobs for task in one.tasks) for one in made.domains)
-        left += len(holds - certified)
+        left += len(holds - certified - by_grid)
+        grid += len(by_grid)
         code = files.read(certificate_text(made))
         complete = all(text.startswith("best effort") for text in why.values())
         has_servers = len(made.servers) == sum(one.is_served for one in system.domains)
         assert code == (0 if complete else 1 if has_servers else 2)
     assert proved > systems / 2
+    assert (grid > 0) == (rule == "deferrable")
     # Budgets so close to the load that the first quiet instant is beyond all bounds: 1 in 90.
     assert by_jobs > systems / 10
     assert 50 * left <= proved
@@ -243,12 +266,15 @@ def with_interfaces(system: System, told: dict[str, Any]) -> System:
     )
 
 
+@RULES
 @sizes(40)
-def test_damaged_certificates_are_refused_unless_they_are_right(systems: int, files: Files) -> None:
+def test_damaged_certificates_are_refused_unless_they_are_right(
+    systems: int, rule: str, files: Files
+) -> None:
     refused = accepted = 0
     for number in range(systems):
         draw = draw_for("damaged certificates", number)
-        system = drawn(draw)
+        system = drawn(draw, rule)
         text = certificate_text(files.certify(system))
         for _ in range(5):
             damaged = damages(draw, text)
@@ -312,6 +338,7 @@ certificate, resolve, analyze = (
 RBF, DBF, HORIZON = certificate.rbf, certificate.dbf, certificate._horizon
 RANKS, MINIMAL_BUDGET = certificate.component_of_tasks, resolve.minimal_budget
 HOST_LEVEL, WINDOWS = analyze.host_level, certificate._windows
+SERVERS, FIND = certificate._server_evidence, certificate.find_proof
 
 
 def budget_less_one(*given: Any) -> MinimalBudget:
@@ -332,6 +359,10 @@ def jobs_one_fewer(*given: Any) -> tuple[int, tuple[int, ...]]:
 def hosts_say_yes(*given: Any, **options: Any) -> Any:
     found = HOST_LEVEL(*given, **options)
     return found._replace(servers=[Verdict.yes(1) for _ in found.servers])
+
+
+def windows_of_all(analysis: Analysis) -> list[ServerEvidence]:
+    return [one.replace(window=one.window or one.period) for one in SERVERS(analysis)]
 
 
 FAULTS: dict[str, list[tuple[object, str, Any]]] = {
@@ -393,7 +424,24 @@ FAULTS: dict[str, list[tuple[object, str, Any]]] = {
     ],
     "all domains are schedulable": [(analyze, "judge_domain", says_yes)],
     "all servers get their budgets": [(analyze, "host_level", hosts_say_yes)],
+    "no budgets are back to back": [(certificate, "interference", certificate.as_load)],
+    "a window on one grid is one of all": [(certificate, "_server_evidence", windows_of_all)],
+    "all deferrable servers get their budgets": [(analyze, "host_level", hosts_say_yes)],
+    "no budget is lost": [
+        (certificate, "find_proof", lambda rules: FIND(rules).replace(supply=Shape.GENERAL))
+    ],
+    "the harmonic supply for polling servers": [
+        (domain_level, "refusal", lambda *given: None)  # noqa: ARG005
+    ],
 }
+RULE_OF = {
+    "no budgets are back to back": "deferrable",
+    "a window on one grid is one of all": "deferrable",
+    "all deferrable servers get their budgets": "deferrable",
+    "no budget is lost": "polling",
+    "the harmonic supply for polling servers": "polling",
+}
+"""The budget rule of the servers that a fault is about; where it is left out, periodic."""
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -401,7 +449,7 @@ def test_a_fault_in_the_analysis_is_found_by_the_readers(
     fault: str, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(400):
-        system = drawn(draw_for("faults", number))
+        system = drawn(draw_for("faults", number), RULE_OF.get(fault, "periodic"))
         with monkeypatch.context() as faulty:
             for where, name, other in FAULTS[fault]:
                 faulty.setattr(where, name, other)

@@ -277,7 +277,7 @@ def test_a_wrong_line_is_named(
 
 OTHERS: dict[str, tuple[str, str, int, str]] = {
     "overheads": ('name = "maintenance"', 'name = "maintenance"\n[overheads]', 2, "overheads: not"),
-    "spare": ("pcpus = 2", 'pcpus = 2\nspare = "1ms"', 2, "system: spare: not known to this"),
+    "stolen": ("pcpus = 2", 'pcpus = 2\nstolen = "1ms"', 2, "system: stolen: not known to this"),
     "policy": ('"crps"', '"rtds"', 2, "policy rtds: not known to this checker"),
     "vcpus": ('name = "vision"', 'name = "vision"\nvcpus = 2', 2, "vision: vcpus: not known"),
     "given-twice": ('wcet = "1.5ms"', 'wcet = "1.5ms"\nwcet = "1ms"', 2, "wcet: given twice"),
@@ -344,6 +344,98 @@ def test_servers_under_edf_need_no_window_but_the_sum(checker: Path, tmp_path: P
         1,
         "not proved: pcpu 0: budgets over periods add up to more than 1\n",
     )
+
+
+def of_rule(policy: str) -> tuple[str, dict[str, Any]]:
+    """The system under another policy, with vision beside radio, and its certificate.
+
+    Vision has 1.5 ms, and radio, which is above it, three budgets of 1 ms in 4.5 ms if they may be
+    back to back, and two in 3.5 ms if not.
+    """
+    system = SYSTEM.replace('"crps"', f'"{policy}"\nspare = {{ period = "8ms", budget = "1ms" }}')
+    system = system.replace('scheduler = "edf"\npcpu = 0', 'scheduler = "edf"\npcpu = 1')
+    system = system.replace('name = "radio"', 'name = "radio"\nextra = true')
+    certificate = copy.deepcopy(CERTIFICATE)
+    certificate["servers"][1]["pcpu"] = 1
+    own = 3500_000 if policy.startswith("polling") else 4500_000
+    for server, window in zip(certificate["servers"], (2 * MS, own, 1 * MS), strict=True):
+        if "edf" in policy:
+            del server["window"]
+        else:
+            server["window"] = window
+    return system, certificate
+
+
+def left_out(certificate: dict[str, Any], place: int) -> None:
+    """Takes a domain out of those that are certified."""
+    name = certificate["domains"].pop(place)["domain"]
+    certificate["not_certified"].append({"domain": name, "why": "unknown"})
+
+
+@pytest.mark.parametrize("policy", ["ds", "deferrable+fp+spare", "deferrable+fp+extra"])
+def test_deferrable_servers_may_spend_back_to_back(
+    checker: Path, tmp_path: Path, policy: str
+) -> None:
+    system, certificate = of_rule(policy)
+    assert answer(checker, tmp_path, system, certificate) == (0, PROVED)
+    for window, demand in ((4_499_999, 4_500_000), (3_500_000, 4_500_000), (5_000_001, 0)):
+        certificate["servers"][1]["window"] = window
+        code, text = answer(checker, tmp_path, system, certificate)
+        why = f"demand {demand} is above supply" if demand else "is above the deadline 5000000"
+        assert (code, f"server of vision: job 1: window {window}" in text) == (1, True), text
+        assert why in text
+    certificate["servers"][1]["window"] = 0
+    assert answer(checker, tmp_path, system, certificate)[0] == 1
+
+
+def test_deferrable_servers_under_edf_are_judged_each_by_what_all_spend(
+    checker: Path, tmp_path: Path
+) -> None:
+    """In 2 ms of radio vision may spend all of its 1.5 ms, in 5 ms of vision radio 3 ms."""
+    system, certificate = of_rule("deferrable+edf")
+    said = "server of radio: in its period of 2000000 servers spend 2500000"
+    assert answer(checker, tmp_path, system, certificate) == (1, f"not proved: {said}\n")
+    left_out(certificate, 2)
+    code, text = answer(checker, tmp_path, system, certificate)
+    assert (code, "proved in part: 4 tasks of 2 domains" in text) == (1, True), text
+    certificate["servers"][2]["budget"] = 1_250_000
+    assert "proved in part" in answer(checker, tmp_path, system, certificate)[1]
+    certificate["servers"][2]["budget"] = 1_250_001
+    code, text = answer(checker, tmp_path, system, certificate)
+    assert (code, "vision: in its period of 5000000 servers spend 5000002" in text) == (1, True)
+
+
+@pytest.mark.parametrize("policy", ["polling", "polling+fp+spare", "polling+edf+extra"])
+def test_polling_servers_supply_later(checker: Path, tmp_path: Path, policy: str) -> None:
+    """Nothing for at most 8.5 ms of vision's 1.5 ms in 5 ms, and 3 ms of radio's 1 ms in 2 ms."""
+    system, certificate = of_rule(policy)
+    code, text = answer(checker, tmp_path, system, certificate)
+    assert (code, "control: the harmonic supply is not for polling" in text) == (1, True), text
+    left_out(certificate, 0)
+    code, text = answer(checker, tmp_path, system, certificate)
+    assert (code, "demand 5000000 is above supply 4500000" in text) == (1, True), text
+    certificate["domains"][0]["points"] = [24 * MS, 14 * MS]
+    code, text = answer(checker, tmp_path, system, certificate)
+    assert (code, "late: window 5000000: demand 1500000 is above supply" in text) == (1, True), text
+    certificate["domains"][1]["tasks"] = [
+        {"task": "late", "window": 5_500_000, "demand": 1_500_000, "supply": 1_500_000},
+        {"task": "first", "window": 3_500_000},
+    ]
+    code, text = answer(checker, tmp_path, system, certificate)
+    assert (code, "proved in part: 4 tasks of 2 domains" in text) == (1, True), text
+    certificate["domains"][0]["points"] = [24 * MS, 14 * MS - 1]
+    assert "demand 2000000 is above" in answer(checker, tmp_path, system, certificate)[1]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    ["deferrable+fp+lend", "polling+edf+reclaim", "periodic+fp+spare", "sporadic", "cbs+edf",
+     "rtds", "global+deferrable+edf", "polling+fp+", "polling+fp-edf", "deferrable"],
+)  # fmt: skip
+def test_other_policies_are_refused(checker: Path, tmp_path: Path, policy: str) -> None:
+    system, certificate = of_rule(policy)
+    said = f"system: policy {policy}: not known to this checker\n"
+    assert answer(checker, tmp_path, system, certificate) == (2, said)
 
 
 def test_a_horizon_may_rest_on_what_repeats(checker: Path, tmp_path: Path) -> None:

@@ -53,15 +53,25 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "(budget (servers o)) 0 (every (servers s))).",
         "(budget (servers o)) 1 (every (servers s))).",
     ),
-    "deferrable-without-budget": (
+    "paid-without-budget": (
         "model.v",
-        "unspent servers h s x /\\ wants h s x) h.",
-        "wants h s x) h.",
+        "unspent servers h s x /\\\n  match",
+        "True /\\\n  match",
+    ),
+    "polling-with-budget-kept": (
+        "model.v",
+        "throughout (wants h s) (x / P * P) (S (x mod P))",
+        "wants h s x",
+    ),
+    "deferrable-as-periodic": (
+        "host.v",
+        "(forall i, i < m -> 0 < every (servers i)) -> by_rule <> Deferrable ->",
+        "(forall i, i < m -> 0 < every (servers i)) ->",
     ),
     "deferrable-window-one-longer": (
         "deferrable.v",
-        "0 < t <= every (servers s) /\\",
-        "0 < t <= every (servers s) + 1 /\\",
+        "(exists t, t <= every (servers s) /\\",
+        "(exists t, t <= every (servers s) + 1 /\\",
     ),
     "polling-in-time-by-harmonic": ("host.v", "(by_rule <> Polling /\\ ", "(True /\\ "),
     "harmonic-out-of-phase": ("model.v", "= k * period (tasks i).", "= 1 + k * period (tasks i)."),
@@ -115,9 +125,35 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "+ r_jitter one)) rows.",
     ),
     "sum-above-1": ("check.v", "servers <=? all then None", "servers <=? all + 1 then None"),
+    "back-to-back-not-checked": ("check.v", "| Deferrable => P - B\n", "| Deferrable => 0\n"),
+    "own-budget-twice": (
+        "check.v",
+        "(r_number own, own) 1 [r_window own]",
+        "(r_number own, own) 2 [r_window own]",
+    ),
+    "spent-above-the-period": (
+        "check.v",
+        "if spent <=? r_period own",
+        "if spent <=? 1 + r_period own",
+    ),
+    "polling-checked-as-periodic": (
+        "check.v",
+        "| General, Polling => P + (P - B)",
+        "| General, Polling => P - B + (P - B)",
+    ),
+    "polling-checked-by-harmonic": (
+        "check.v",
+        'Some "the harmonic supply is not for polling servers"',
+        "first (harmonic_fails P) rows",
+    ),
     "harmonic-with-jitter": ("check.v", "(r_jitter (snd one) =? 0)", "true"),
     "decided-without-budget": ("laws.v", "(s <? m) && may s", "(s <? m)"),
-    "decided-without-work": ("laws.v", "(idling || working s)", "(idling || true)"),
+    "decided-without-work": (
+        "laws.v",
+        "| Deferrable => works x past not_judged s",
+        "| Deferrable => true",
+    ),
+    "decided-with-lost-budget": ("laws.v", " && worked s (x mod every (servers s)) past", ""),
     "decided-behind-payers": ("laws.v", "Behind => negb (some (payer one))", "Behind => true"),
     "decided-lent-without-budget": (
         "laws.v",

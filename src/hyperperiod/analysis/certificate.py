@@ -6,16 +6,18 @@ them is no more than what there is. `hyperperiod-check` (proofs/check.v) and pro
 read it beside the system file and compute both sides again; docs/analysis/certificates.md has the
 format. So nothing here has to be right: a window that does not hold is refused.
 
-What is certified is what the theorems of proofs/ are about: periodic servers on pcpus of their own
-by fixed priority or EDF, domains of one vcpu whose independent tasks are under fixed priority or
-EDF, and no time for overheads. All else stands under `not_certified`, with its reason.
+What is certified is what the theorems of proofs/ are about: periodic, deferrable and polling
+servers on pcpus of their own by fixed priority or EDF, domains of one vcpu whose independent tasks
+are under fixed priority or EDF, and no time for overheads. All else stands under `not_certified`,
+with its reason.
 
 - Fixed priority, of tasks (Lemma 1 with the ceiling) and of servers (Joseph and Pandya): the least
-  window in which the work of all that are not lower is done. If it is above the deadline of a
-  task: the least one for each of the jobs that come in it (Lehoczky, RTSS 1990).
+  window in which the work of all that are not lower is done, of deferrable servers with jitter. If
+  it is above the deadline of a task: the least one for each of the jobs that come in it (Lehoczky,
+  RTSS 1990).
 - EDF, of tasks: points that cover all windows up to a horizon (Zhang and Burns, QPA, from the
   other side), and a horizon beyond which the demand stays below the supply, by straight lines or
-  since both repeat. Of servers: their sum needs no evidence.
+  since both repeat. Of servers: budgets and periods are the evidence.
 
 All times are integers in nanoseconds.
 """
@@ -32,7 +34,9 @@ from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.analyze import Analysis
 from hyperperiod.analysis.component import Load, component_of_tasks
 from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.proofs import SERVER_THEOREMS, Rules, find_proof
 from hyperperiod.analysis.result import AnalysisResult
+from hyperperiod.analysis.servers.deferrable_fp import interference
 from hyperperiod.analysis.servers.fp_response_time import as_load
 from hyperperiod.analysis.tasks.demand_bound import dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
@@ -40,10 +44,9 @@ from hyperperiod.model import (
     Budget,
     Domain,
     Order,
+    Policy,
     Sbf,
     Scheduler,
-    Scope,
-    Slack,
     System,
     Task,
     TaskKind,
@@ -57,9 +60,20 @@ MOST_POINTS = 100_000
 MOST_DIGITS = 4_000
 """So long is a number at most: readers of JSON refuse longer ones."""
 
+GRID = "its server passes no test but that on one grid: no theorem is about it"
+
 _OF_SYSTEMS = {"name", "description", "policy", "pcpus", "quantum_ns", "sbf", "domains", "spare"}
-_OF_DOMAINS = {"name", "scheduler", "vcpus", "pcpu", "priority", "interface", "interface_period_ns"}
-_OF_DOMAINS |= {"interface_period_range", "best_effort", "spread", "together", "apart", "tasks"}
+_OF_DOMAINS = {
+    "tasks",
+    "name",
+    "scheduler",
+    "vcpus",
+    "pcpu",
+    "priority",
+    "interface",
+    "interface_period_ns",
+}
+_OF_DOMAINS |= {"interface_period_range", "best_effort", "extra", "spread", "together", "apart"}
 _OF_TASKS = {"name", "kind", "period_ns", "wcet_ns", "deadline_ns", "offset_ns", "jitter_ns"}
 _OF_TASKS |= {"etf", "priority"}
 
@@ -159,6 +173,8 @@ def certify(analysis: Analysis, result: AnalysisResult, file: bytes) -> Certific
     """
     system = analysis.resolution.known()
     verdicts = {one.name: one for one in result.domains}
+    servers = tuple(_server_evidence(analysis))
+    windows = {one.domain: one.window for one in servers}
     beyond = _system_beyond(system)
     found: list[DomainEvidence] = []
     open_: list[NotCertified] = []
@@ -168,13 +184,15 @@ def certify(analysis: Analysis, result: AnalysisResult, file: bytes) -> Certific
                 raise _NoEvidence("best effort: nothing is promised")
             if beyond or not verdicts[domain.name].schedulable:
                 raise _NoEvidence(beyond or verdicts[domain.name].reason)
-            found.append(_domain_evidence(domain, system.sbf))
+            if system.policy.order is Order.FP and windows[domain.name] is None:
+                raise _NoEvidence(GRID)
+            found.append(_domain_evidence(domain, system.policy, system.sbf))
         except _NoEvidence as error:
             open_.append(NotCertified(domain=domain.name, why=str(error)))
     return Certificate(
         certificate=VERSION,
         system=CertifiedSystem(name=system.name, sha256=hashlib.sha256(file).hexdigest()),
-        servers=tuple(_server_evidence(analysis)),
+        servers=servers,
         domains=tuple(found),
         not_certified=tuple(open_),
         assumptions=ASSUMPTIONS,
@@ -190,12 +208,8 @@ def _beyond(part: Part, known: set[str]) -> str:
 def _system_beyond(system: System) -> str:
     """Returns what of a whole system no theorem is about; empty if there is nothing."""
     policy = system.policy
-    if (
-        policy.budget is not Budget.PERIODIC
-        or policy.order not in (Order.FP, Order.EDF)
-        or policy.slack not in (Slack.NONE, Slack.LEND, Slack.RECLAIM)
-        or policy.scope is not Scope.PARTITIONED
-    ):
+    theorem = SERVER_THEOREMS.get((policy.budget, policy.order, policy.scope))
+    if theorem is None or find_proof(Rules.of(policy)) is None:
         return f"policy {policy}: no theorem is about it"
     if system.sbf not in (Sbf.GENERAL, Sbf.HARMONIC):
         return f"sbf {system.sbf}: no theorem is about it"
@@ -224,11 +238,14 @@ def _task_beyond(task: Task) -> str:
 
 def _server_evidence(analysis: Analysis) -> Iterator[ServerEvidence]:
     """Yields all servers in the order of the file, with a window where there is one."""
-    fixed = analysis.system.policy.order is Order.FP
+    policy = analysis.system.policy
+    above = interference if policy.budget is Budget.DEFERRABLE else as_load
     placed = [(server, group) for group in analysis.groups for server in group.servers]
     for own, group in sorted(placed, key=lambda one: one[0].order):
-        loads = [as_load(one) for one in (*group.before(own), own)]
-        window = _least_window(loads, own.period_ns, lambda work: work) if fixed else None
+        window = None
+        if policy.order is Order.FP:
+            loads = [*map(above, group.before(own)), as_load(own)]
+            window = _least_window(loads, own.period_ns, lambda work: work)
         yield ServerEvidence(
             domain=own.name,
             pcpu=analysis.system.domains[own.domain_index].pcpu or 0,
@@ -238,15 +255,16 @@ def _server_evidence(analysis: Analysis) -> Iterator[ServerEvidence]:
         )
 
 
-def _domain_evidence(domain: Domain, sbf: Sbf) -> DomainEvidence:
+def _domain_evidence(domain: Domain, policy: Policy, sbf: Sbf) -> DomainEvidence:
     """Returns why the tasks of a domain are in time; _NoEvidence if that is not to be shown."""
     beyond = _domain_beyond(domain)
     if beyond:
         raise _NoEvidence(f"{beyond}: no theorem is about it")
     assert domain.interface is not None, "a yes has one"
     period, budget = domain.interface.period_ns, domain.interface.budget_ns
-    harmonic = sbf is Sbf.HARMONIC
-    supply = Supply(Shape.HARMONIC if harmonic else Shape.GENERAL, period, budget)
+    proof = find_proof(Rules.of(policy))
+    assert proof is not None, "what has no proof gets no yes"
+    supply = Supply(Shape.HARMONIC if sbf is Sbf.HARMONIC else proof.supply, period, budget)
     component = component_of_tasks(domain.scheduler, domain.tasks)
     if component.local is Local.EDF:
         found = _points(component.loads, supply)

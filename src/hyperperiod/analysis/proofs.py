@@ -225,6 +225,8 @@ THEOREMS = {
 SERVER_THEOREMS = {
     (_PERIODIC, _FP, _ONE): "servers_fixed_priority",
     (_PERIODIC, _EDF, _ONE): "servers_edf",
+    (_POLLING, _FP, _ONE): "servers_fixed_priority",
+    (_POLLING, _EDF, _ONE): "servers_edf",
     (_DEFERRABLE, _FP, _ONE): "deferrable_fixed_priority",
     (_DEFERRABLE, _EDF, _ONE): "deferrable_edf",
 }

@@ -3,7 +3,7 @@
 
 Papers: Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time
 environment", JACM 1973; for constant bandwidth servers Abeni and Buttazzo, RTSS 1998. Proved by
-machine, for periodic servers: servers_edf in proofs/host.v.
+machine, for periodic and polling servers: servers_edf in proofs/host.v.
 
 Assumptions: periodic servers (whatever slack rule hands their time on, see `fp_response_time`),
 polling servers (which behave no worse than tasks released at their refills), or hard constant

@@ -4,7 +4,7 @@
 Papers: Joseph and Pandya, "Finding response times in a real-time system", The Computer Journal
 1986; Audsley et al., 1993. Server i gets its budget in every period if the least fixed point of
 R = B_i + sum over others of equal or higher priority ceil(R / P_k) B_k is at most P_i. Proved by
-machine, for periodic servers: servers_fixed_priority in proofs/host.v.
+machine, for periodic and polling servers: servers_fixed_priority in proofs/host.v.
 
 Assumptions: servers refill together at time 0 and are charged as tasks that always run
 (periodic rule), whatever slack rule hands their time on: under lend and reclaim the payer is
