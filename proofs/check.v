@@ -245,8 +245,9 @@ Definition pcpu_fails (sys : system) (p : N) : option string :=
           also_if (v_judged one) (told_of (spending_fails servers (v_server one)))) vms
       | ByDeadline, _ =>
           let all := product servers in
-          if total (fun one => r_cost one * (all / r_period one)) servers <=? all then None
-          else Some ("pcpu " ++ show p ++ ": budgets over periods add up to more than 1")
+          also_if (existsb v_judged vms)
+            (if total (fun one => r_cost one * (all / r_period one)) servers <=? all then None
+             else Some ("pcpu " ++ show p ++ ": budgets over periods add up to more than 1"))
       end
   | found => found
   end.

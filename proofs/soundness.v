@@ -558,8 +558,12 @@ Proof.
     1, 3: apply (servers_fixed_priority (length vms) servers _ (s_slack sys)); try assumption;
       [easy|apply le_n|now apply by_window].
     apply (deferrable_fixed_priority (length vms) servers (s_slack sys)); auto.
-  - pose proof (spends_known s inside) as by_all. destruct (s_rule sys).
-    1, 3: apply (servers_edf (length vms) servers _ (s_slack sys)); try easy; auto;
+  - pose proof (spends_known s inside) as by_all.
+    assert (somebody : existsb v_judged vms = true)
+      by (apply existsb_exists; exists (nth s vms no_vm); split; [now apply nth_row|exact judged]).
+    destruct (s_rule sys).
+    1, 3: rewrite somebody in fine;
+      apply (servers_edf (length vms) servers _ (s_slack sys)); try easy; auto;
       exact (sums_known (not_above _ _ _ fine)).
     apply (deferrable_edf (length vms) servers (s_slack sys)); auto. apply by_all.
     pose proof (first_none _ _ fine _ (nth_row vms s no_vm inside)) as one.

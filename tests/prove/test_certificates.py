@@ -217,6 +217,7 @@ def test_every_yes_is_certified_and_proved(systems: int, rule: str, files: Files
         left += len(holds - certified - by_grid)
         grid += len(by_grid)
         code = files.read(certificate_text(made))
+        assert "not proved" not in files.readers[-1](files.system, files.told)[1]
         complete = all(text.startswith("best effort") for text in why.values())
         has_servers = len(made.servers) == sum(one.is_served for one in system.domains)
         assert code == (0 if complete else 1 if has_servers else 2)

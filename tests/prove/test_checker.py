@@ -344,6 +344,11 @@ def test_servers_under_edf_need_no_window_but_the_sum(checker: Path, tmp_path: P
         1,
         "not proved: pcpu 0: budgets over periods add up to more than 1\n",
     )
+    left_out(certificate, 0)
+    assert answer(checker, tmp_path, system, certificate)[1].startswith("not proved: pcpu 0: ")
+    left_out(certificate, 0)
+    code, text = answer(checker, tmp_path, system, certificate)
+    assert (code, text.split(";")[0]) == (1, "proved in part: 2 tasks of 1 domain")
 
 
 def of_rule(policy: str) -> tuple[str, dict[str, Any]]:
