@@ -134,7 +134,7 @@ def test_many_domains_share_a_goal(tmp_path: Path) -> None:
 def test_many_domains_without_a_proof_have_no_goal_with_evidence(tmp_path: Path) -> None:
     system = tmp_path / "system.toml"
     text = (TOP / "systems" / "exsched-table2.toml").read_text()
-    system.write_text(re.sub('policy = ".*"', 'policy = "ds"', text))
+    system.write_text(re.sub('policy = ".*"', 'policy = "sporadic"', text))
     assure(system, tmp_path / "out", "--checker", f"{sys.executable} -c pass")
     words = " ".join(shapes((tmp_path / "out" / "argument.svg").read_text()))
     assert "16 other domains" in words
