@@ -44,6 +44,8 @@ FALSEHOODS: dict[str, Change] = {
         "if (if h =? i then true else rank h <? rank i)",
     ),
     "deferrable-without-jitter": ("model.v", "jitter := every one - budget one", "jitter := 0"),
+    "ertds-with-one-less": ("refuted.v", "budget := 6;", "budget := 5;"),
+    "csa-lemma-2-without-lending": ("refuted.v", "sharing Lend servers", "sharing Idle servers"),
     "jobs-in-any-order": ("model.v", "-> snd other <= snd j", "-> True"),
 }
 LONG_FALSEHOODS: dict[str, Change] = {
@@ -274,7 +276,7 @@ def test_coq_refuses_another_number(tmp_path: Path) -> None:
 
 def is_refused(folder: Path, change: Change) -> None:
     """Asserts that a proof breaks on the change, and not the definitions."""
-    files = "supply|tasks|harmonic|runs|host|deferrable|soundness|beginnings"
+    files = "supply|tasks|harmonic|runs|refuted|host|deferrable|soundness|beginnings"
     with pytest.raises(NotProved, match=rf'File "./({files}).v", line \d+'):
         check(falsified(folder, *change))
 
