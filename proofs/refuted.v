@@ -1,14 +1,15 @@
 (* SPDX-License-Identifier: BSD-2-Clause *)
-(* Statements of papers that are false, each refuted by a run that Coq computes (docs/papers.md).
+(* Statements that are false, each refuted by a run that Coq computes. Two are of papers
+   (docs/papers.md).
 
    Theorem 2 of the ERTDS paper says that deferrable servers under EDF on one pcpu all get their
    budgets if their bandwidths add up to 1 at most. Lemma 2 of the CSA paper, read of each job, says
    that none is done later under WCPS, where time that its payer does not need is lent, than under
-   PTPS, where it is idle. *)
+   PTPS, where it is idle. The third shows why cbs_edf is only of windows without a break. *)
 
 From Coq Require Import Arith List Lia.
 Import ListNotations.
-From Hyperperiod Require Import model host runs.
+From Hyperperiod Require Import model host runs cbs cbs_runs.
 
 (* Tasks of given costs, and their jobs, of which these runs see the first of each. *)
 Definition once (costs : list nat) : domain :=
@@ -39,8 +40,7 @@ Definition two_shares (s : nat) : server :=
 Theorem ertds_theorem_2_refuted : exists servers h s k,
   s < 2 /\ (forall i, i < 2 -> 0 < budget (servers i) <= every (servers i)) /\
   deferring 2 servers ByDeadline h /\ sharing Idle servers h /\
-  (exists M, 0 < M /\ (forall i, i < 2 -> exists q, M = q * every (servers i)) /\
-     sum 2 (fun i => budget (servers i) * (M / every (servers i))) <= M) /\
+  bandwidth_at_most_1 2 servers /\
   throughout (wants h s) (k * every (servers s)) (every (servers s)) /\
   amount (charged h s) (k * every (servers s)) (every (servers s)) < budget (servers s).
 Proof.
@@ -109,4 +109,51 @@ Proof.
   - cbn. lia.
   - vm_compute. lia.
   - vm_compute. lia.
+Qed.
+
+(* * Constant bandwidth servers, and windows with a break *)
+
+(* 3 ns in every 6 beside 2 in every 4, which is always at work. The jobs of the first are 1 ns
+   long. It has spent its budget when one comes at 5, which it serves at 10 with the next budget,
+   due at 14. At 11, where that job is done, another comes and begins a new period, due at 17, as
+   2 ns are more than the bandwidth allows until 14. So the other server is first at 12, and from 5
+   to 14 the first one has 2 ns, although it is never without work. *)
+Definition three_in_six (s : nat) : server :=
+  match s with
+  | 0 => {| every := 6; budget := 3; within := 6; rank := 0 |}
+  | _ => {| every := 4; budget := 2; within := 4; rank := 0 |}
+  end.
+
+Definition short_jobs : domain :=
+  {| size := 1; members := fun _ => {| cost := 1; period := 1; deadline := 1; jitter := 0 |};
+     model.scheduler := EarliestDeadline |}.
+
+Definition short_run : run :=
+  let comes j := nth (snd j) [2; 3; 4; 5; 11; 12] (7 + snd j) in
+  {| arrival := comes; release := comes; work := fun _ => 1; runs := fun _ => None |}.
+
+Theorem cbs_with_breaks_refuted : exists servers domains arrives h inner s a t,
+  (forall i, i < 2 -> 0 < budget (servers i) <= every (servers i)) /\
+  bandwidth_at_most_1 2 servers /\ arriving 2 arrives h /\
+  earliest_pays 2 servers arrives h /\ sharing Idle servers h /\
+  (forall i, i < 2 -> inside h i (domains i) (inner i) /\ anew arrives i (domains i) (inner i)) /\
+  s < 2 /\ throughout (wants h s) a t /\ amount (paid h s) a t < cbs_bound servers s t.
+Proof.
+  set (domains s := match s with 0 => short_jobs | _ => once [12] end).
+  set (given s := match s with 0 => short_run | _ => coming [12] [0] end).
+  assert (jobs : forall s, jobs_of (size (domains s)) (members (domains s)) (given s)).
+  { intros [|s]; [|apply coming_jobs]. intros i k _.
+    do 6 (destruct k as [|k]; [cbn; lia|]). destruct k; cbn; lia. }
+  assert (shape : forall s i, i < size (domains s) -> 0 < period (members (domains s) i))
+    by (intros [|s] i _; cbn; lia).
+  exists three_in_six, domains, (cbs_arrives 2 three_in_six domains given),
+    (cbs_pcpu 2 three_in_six domains given), (cbs_inner 2 three_in_six domains given), 0, 5, 9.
+  split; [intros [|i] _; cbn; lia|]. split.
+  { exists 12. split; [lia|]. split; [|vm_compute; lia].
+    intros [|i] _; [now exists 2|now exists 3]. }
+  split; [intros s x _; apply arriving_is; auto|]. split; [apply cbs_pays|].
+  split; [apply cbs_shares|]. split; [intros s _; split; [apply inside_is|apply anew_is]; auto|].
+  split; [lia|]. split; [|vm_compute; lia].
+  intros x there. assert (In x (seq 5 9)) as at_work by (apply in_seq; lia).
+  repeat destruct at_work as [<-|at_work]; [vm_compute; reflexivity..|easy].
 Qed.

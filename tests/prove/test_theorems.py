@@ -3,7 +3,8 @@
 
 The definitions that the theorems are about compute what the analysis computes (`supply_bound`,
 `request_bound`, `demand_bound`), on all small servers and on drawn tasks: Coq is asked. So it is
-whether drawn deferrable servers pass their tests.
+whether drawn deferrable servers pass their tests, and for the accounts that constant bandwidth
+servers have in the naive model.
 
 A falsehood is a copy of the files in which one definition says what is not so, as the floor that
 the paper prints in place of the ceiling. A copy in which a claim is not proved is refused as well.
@@ -18,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.model_naive.model import Params, Policy, Setup, Spare
+from tests.model_naive.workload import Run
 from tools.check_theorems import LIBRARY, SOURCES, NotProved, check, coq, main, theorems
 
 from hyperperiod._analysis import Shape
@@ -46,6 +49,8 @@ FALSEHOODS: dict[str, Change] = {
     "deferrable-without-jitter": ("model.v", "jitter := every one - budget one", "jitter := 0"),
     "ertds-with-one-less": ("refuted.v", "budget := 6;", "budget := 5;"),
     "csa-lemma-2-without-lending": ("refuted.v", "sharing Lend servers", "sharing Idle servers"),
+    "cbs-renewed-too-late": ("cbs.v", "<? left its * every one", "<? left its * every one - 1"),
+    "cbs-without-a-bound-for-breaks": ("refuted.v", "0, 5, 9.", "0, 5, 6."),
     "jobs-in-any-order": ("model.v", "-> snd other <= snd j", "-> True"),
 }
 LONG_FALSEHOODS: dict[str, Change] = {
@@ -54,6 +59,23 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "model.v",
         "(budget (servers o)) 0 (every (servers s))).",
         "(budget (servers o)) 1 (every (servers s))).",
+    ),
+    "cbs-bandwidth-above-1": (
+        "cbs.v",
+        "every (servers i))) <= M.",
+        "every (servers i))) <= M + 1.",
+    ),
+    "cbs-refilled-early": ("cbs.v", "(until its <=? x)", "(until its <=? x + 1)"),
+    "cbs-with-breaks": (
+        "cbs.v",
+        "a < x < a + t -> arrives s x",
+        "a + 1 < x < a + t -> arrives s x",
+    ),
+    "cbs-anew-too-soon": ("cbs.v", "release r j < x ->", "S (release r j) < x ->"),
+    "cbs-payer-without-budget": (
+        "cbs_runs.v",
+        "working s past && (0 <? left",
+        "true || (0 <? left",
     ),
     "paid-without-budget": (
         "model.v",
@@ -249,21 +271,57 @@ def server_claims() -> Iterator[str]:
             yield f"{drawn} map ({test}) (seq 0 3) = [{said}]"
 
 
+def cbs_claims() -> Iterator[str]:
+    """The accounts of two or three constant bandwidth servers in 100 worlds of the naive model.
+
+    Who pays there is asserted to be one with work, budget and the earliest deadline of these.
+    """
+    rng = random.Random(20261129)
+    for _ in range(100):
+        periods = rng.choices(range(2, 9), k=rng.randint(2, 3))
+        servers = [Params(period, rng.randint(1, period)) for period in periods]
+        run = Run(Setup(Policy("cbs", "edf")), servers)
+        rows: list[tuple[list[int], int | Spare | None, list[str]]] = []
+        for now in range(30):
+            _ = run.finish_tick() if now else run.begin()
+            woken = run.arrive(rng.choices((0, 0, 1, 1, 2, 5), k=len(servers)))
+            payer = run.world.decide()[0].pay
+            vcpus = [run.world.vcpus[v] for v in range(len(servers))]
+            ready = [v for v, units in enumerate(run.backlog) if units and vcpus[v].remaining]
+            soonest = min((vcpus[v].deadline for v in ready), default=None)
+            assert payer in [v for v in ready if vcpus[v].deadline == soonest] or not ready
+            assert ready or payer is None
+            rows.append((woken, payer, [f"{one.remaining} {one.deadline}" for one in vcpus]))
+        for v, own in enumerate(servers):
+            arrives = "; ".join(str(v in woken).lower() for woken, _, _ in rows)
+            paid = "; ".join(str(v == payer).lower() for _, payer, _ in rows)
+            kept = "; ".join(f"Build_account {accounts[v]}" for _, _, accounts in rows)
+            server = f"(Build_server {own.period} {own.budget} {own.period} 0)"
+            at = " ".join(f"(fun x => nth x [{row}] false)" for row in (arrives, paid))
+            yield f"map (account_of {server} {at}) (seq 0 30) = [{kept}]"
+
+
 def in_coq(folder: Path, claims: list[str]) -> None:
-    """Has Coq compute the claims, with the definitions of model.v. NotProved: one is false."""
-    shutil.copy(SOURCES / "model.v", folder)
+    """Has Coq compute the claims, with the definitions of these files. NotProved: one is false."""
+    for file in ("model.v", "cbs.v"):
+        shutil.copy(SOURCES / file, folder)
     (folder / "claims.v").write_text(
         "From Coq Require Import List. Import ListNotations.\n"
-        "From Hyperperiod Require Import model.\n"
+        "From Hyperperiod Require Import model cbs.\n"
         + "".join(f"Goal {claim}. Proof. vm_compute. reflexivity. Qed.\n" for claim in claims)
     )
-    for file in ("model.v", "claims.v"):
+    for file in ("model.v", "cbs.v", "claims.v"):
         coq(folder, "coqc", *LIBRARY, file)
 
 
 @COQ
 def test_coq_and_the_analysis_compute_the_same(tmp_path: Path) -> None:
     in_coq(tmp_path, [*supply_claims(), *task_claims(), *server_claims()])
+
+
+@COQ
+def test_coq_and_the_naive_model_keep_the_same_accounts(tmp_path: Path) -> None:
+    in_coq(tmp_path, [*cbs_claims()])
 
 
 @COQ
@@ -276,7 +334,10 @@ def test_coq_refuses_another_number(tmp_path: Path) -> None:
 
 def is_refused(folder: Path, change: Change) -> None:
     """Asserts that a proof breaks on the change, and not the definitions."""
-    files = "supply|tasks|harmonic|runs|refuted|host|deferrable|soundness|beginnings"
+    files = (
+        "supply|tasks|harmonic|host|deferrable|soundness|beginnings"
+        "|runs|refuted|cbs_supply|cbs_runs|least"
+    )
     with pytest.raises(NotProved, match=rf'File "./({files}).v", line \d+'):
         check(falsified(folder, *change))
 

@@ -229,8 +229,10 @@ SERVER_THEOREMS = {
     (_POLLING, _EDF, _ONE): "servers_edf",
     (_DEFERRABLE, _FP, _ONE): "deferrable_fixed_priority",
     (_DEFERRABLE, _EDF, _ONE): "deferrable_edf",
+    (_CBS, _EDF, _ONE): "cbs_edf",
 }
-"""The theorem in proofs/ about a row's first test beside "alone": who passes gets its budget."""
+"""The theorem in proofs/ about a row's first test beside "alone": who passes gets its budget, and
+under cbs, whose periods are its own, supplies the bound."""
 
 _BOTH = (_FP, _EDF)
 _ACROSS = (Cover.HOPS,)

@@ -3,7 +3,8 @@
 
 Papers: Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time
 environment", JACM 1973; for constant bandwidth servers Abeni and Buttazzo, RTSS 1998. Proved by
-machine, for periodic and polling servers: servers_edf in proofs/host.v.
+machine: servers_edf in proofs/host.v, for periodic and polling servers, and cbs_edf in
+proofs/cbs_supply.v.
 
 Assumptions: periodic servers (whatever slack rule hands their time on, see `fp_response_time`),
 polling servers (which behave no worse than tasks released at their refills), or hard constant
