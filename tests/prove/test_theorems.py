@@ -77,6 +77,13 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "working s past && (0 <? left",
         "true || (0 <? left",
     ),
+    "least-of-two-fails": ("least.v", "(1 < k -> ~ passes (k - 1))", "(2 < k -> ~ passes (k - 2))"),
+    "more-budget-sooner": (
+        "least.v",
+        "B <= C ->\n  sbf P B (blackout",
+        "C <= B ->\n  sbf P B (blackout",
+    ),
+    "period-bound-lower": ("least.v", "* P <= N * M * t.\nProof.", "* P < N * M * t.\nProof."),
     "paid-without-budget": (
         "model.v",
         "unspent servers h s x /\\\n  match",

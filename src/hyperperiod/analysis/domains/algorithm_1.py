@@ -8,7 +8,8 @@ Beginning with the longest task period and its least budget, every period from o
 upward is tried; what has strictly less bandwidth replaces the best, so among equals the first
 found stays. Theorem 1 bounds the period: with bandwidth k the supply stays below
 k (t - (period - budget)), which must reach the request bound of each task in some window, hence
-period <= max over t of (k t - rbf(t)) / (k (1 - k)), the least of these over the tasks. The
+period <= max over t of (k t - rbf(t)) / (k (1 - k)), the least of these over the tasks (proved by
+machine: period_bound in proofs/least.v). The
 maximum over the paper's critical points equals that over all windows in which a task can first
 be done, since a linear function is largest on the hull. Our extensions: under EDF every window
 must hold its demand, so the bound is the least over windows; for polling servers it is

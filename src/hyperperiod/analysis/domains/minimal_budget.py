@@ -7,7 +7,8 @@ ARINC-653 case, where periods are prescribed.
 
 Assumptions: those of the tests it searches over (`prm_fixed_priority`, `prm_edf`, `prm_fifo`).
 Schedulability is monotone in the budget, so the least one exists; it is exact, in whole
-granules (nanoseconds, or the quantum of the system).
+granules (nanoseconds, or the quantum of the system). Proved by machine under fixed priority and
+EDF: least_budget in proofs/least.v.
 
 Inputs: components (each on a vcpu of its own, all with the same interface), the shape of the
 supply, the period, the granule, for the general shape a deadline within the period (`edp`).
