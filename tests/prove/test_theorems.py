@@ -3,8 +3,8 @@
 
 The definitions that the theorems are about compute what the analysis computes (`supply_bound`,
 `request_bound`, `demand_bound`), on all small servers and on drawn tasks: Coq is asked. So it is
-whether drawn deferrable servers pass their tests, and for the accounts that constant bandwidth
-servers have in the naive model.
+whether drawn deferrable servers pass their tests, which budgets serve drawn tasks, and for the
+accounts that constant bandwidth servers have in the naive model.
 
 A falsehood is a copy of the files in which one definition says what is not so, as the floor that
 the paper prints in place of the ceiling. A copy in which a claim is not proved is refused as well.
@@ -23,8 +23,9 @@ from tests.model_naive.model import Params, Policy, Setup, Spare
 from tests.model_naive.workload import Run
 from tools.check_theorems import LIBRARY, SOURCES, NotProved, check, coq, main, theorems
 
-from hyperperiod._analysis import Shape
-from hyperperiod.analysis.component import Load
+from hyperperiod._analysis import Local, Shape
+from hyperperiod.analysis.component import Component, Load, NamedLoad
+from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.proofs import SERVER_THEOREMS, THEOREMS
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
@@ -278,6 +279,40 @@ def server_claims() -> Iterator[str]:
             yield f"{drawn} map ({test}) (seq 0 3) = [{said}]"
 
 
+def budget_claims() -> Iterator[str]:
+    """Which budgets of a period serve two drawn tasks, 60 times: the least and those above it.
+
+    Under EDF windows below 240 are looked at, where no period is above 12 and all divide 24.
+    """
+    rng = random.Random(20261130)
+    for local in (Local.FIXED_PRIORITY, Local.EDF) * 30:
+        loads = [
+            Load(rng.randint(1, 2), period, rng.randint(period // 2, period))
+            for period in rng.choices((4, 6, 8, 12), k=2)
+        ]
+        records = "; ".join(
+            f"Build_task {load.wcet} {load.period} {load.deadline} 0" for load in loads
+        )
+        drawn = f"let T i := nth i [{records}] (Build_task 0 1 1 0) in"
+        component = Component(local, tuple(NamedLoad("task", load) for load in loads))
+        period = rng.choice((2, 3, 4, 6))
+        for shape, blackout in (
+            (Shape.GENERAL, f"(general {period} B {period})"),
+            (Shape.HARMONIC, f"(harmonic {period} B)"),
+            (Shape.POLLING, f"(late {period} B)"),
+        ):
+            fits = f"t) (sbf {period} B {blackout} t))"
+            passes = (
+                f"forallb (fun t => Nat.leb (dbf 2 T {fits} (seq 0 240)"
+                if local is Local.EDF
+                else f"forallb (fun i => existsb (fun t => Nat.leb (rbf 2 T (fun i => i) i {fits}"
+                " (seq 1 (deadline (T i)))) (seq 0 2)"
+            )
+            least = minimal_budget([component], shape, period).budget_ns or period + 1
+            said = "; ".join(str(budget >= least).lower() for budget in range(1, period + 1))
+            yield f"{drawn} map (fun B => {passes}) (seq 1 {period}) = [{said}]"
+
+
 def cbs_claims() -> Iterator[str]:
     """The accounts of two or three constant bandwidth servers in 100 worlds of the naive model.
 
@@ -323,7 +358,7 @@ def in_coq(folder: Path, claims: list[str]) -> None:
 
 @COQ
 def test_coq_and_the_analysis_compute_the_same(tmp_path: Path) -> None:
-    in_coq(tmp_path, [*supply_claims(), *task_claims(), *server_claims()])
+    in_coq(tmp_path, [*supply_claims(), *task_claims(), *server_claims(), *budget_claims()])
 
 
 @COQ
