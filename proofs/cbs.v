@@ -71,13 +71,13 @@ Definition cbs_bound (s : nat) : nat -> nat :=
   let B := budget (servers s) in
   sbf P B (general P B P).
 
-(* Every window in which the server has work throughout, and none of it arrives after all else was
-   done, holds so much supply. *)
+(* Every window in which the server has work throughout, and none arrives where all other is done,
+   holds so much supply. *)
 Definition supplies_unbroken (s : nat) (bound : nat -> nat) : Prop :=
   forall a t, throughout (wants h s) a t -> (forall x, a < x < a + t -> arrives s x = false) ->
     bound t <= amount (paid s) a t.
 
-(* Of a domain whose work that is: all that was released before is done. *)
+(* Work arrives at the server of a domain only where all jobs released before are done. *)
 Definition anew (s : nat) (d : domain) (r : run) : Prop := forall x j,
   arrives s x = true -> fst j < size d -> release r j < x -> complete r j x.
 

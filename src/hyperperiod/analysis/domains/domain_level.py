@@ -13,10 +13,10 @@ no row there is not covered):
   budget: equality when a period begins, both sides fall alike while the server runs, and an
   arrival that keeps q and d finds q no larger than the rule allows, later time only helping. So
   before d at most period - budget is without supply, and again as much before the first supply
-  of the next period: the blackout of the general bound (under priorities: `cbs_fp`). Not of a
-  window in which work arrives at the instant at which all other is done, as that may begin a new
-  period with less got of the old one; busy windows have none. Proved by machine under EDF, and
-  that other windows hold less: cbs_edf, cbs_with_breaks_refuted in proofs/;
+  of the next period: the blackout of the general bound (under priorities: `cbs_fp`). A
+  window across an instant at which work arrives and all other is done may hold less, since a new
+  period may begin there; busy windows have no such instant. Both are proved by machine under EDF:
+  cbs_edf and cbs_with_breaks_refuted in proofs/;
 - slice-once: that of polling. Work that comes just after a block waits for the next period, at
   most one away, and that has its slice by its end;
 - slice under fp-edf, of an ordinary domain: that of slice-once, which it is;
