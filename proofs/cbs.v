@@ -38,12 +38,6 @@ Fixpoint account_of (one : server) (arrives paid : nat -> bool) (x : nat) : acco
     | S y => charge_of (account_of one arrives paid y) (paid y)
     end.
 
-(* The bandwidths, budgets over periods, add up to 1 at most: M is any common multiple of the
-   periods. *)
-Definition bandwidth_at_most_1 (m : nat) (servers : nat -> server) : Prop :=
-  exists M, 0 < M /\ (forall i, i < m -> exists q, M = q * every (servers i)) /\
-    sum m (fun i => budget (servers i) * (M / every (servers i))) <= M.
-
 Section Host.
 (* When work arrives at a server: where there was none, and also at an instant at which all that
    there was is done. *)

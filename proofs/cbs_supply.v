@@ -18,9 +18,6 @@
 From Coq Require Import Arith Bool Lia.
 From Hyperperiod Require Import model supply tasks host cbs.
 
-Lemma sum_times n f c : sum n (fun i => f i * c) = sum n f * c.
-Proof. induction n as [|n IH]; cbn [sum]; [reflexivity|]. rewrite IH. lia. Qed.
-
 (* * One account *)
 
 Section Account.

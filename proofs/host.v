@@ -352,8 +352,7 @@ Theorem servers_edf m servers by_rule by_slack h s :
   by_rule <> Deferrable ->
   paying by_rule m servers ByDeadline h -> sharing by_slack servers h -> s < m ->
   budget (servers s) <= every (servers s) ->
-  (exists M, 0 < M /\ (forall i, i < m -> exists q, M = q * every (servers i)) /\
-     sum m (fun i => budget (servers i) * (M / every (servers i))) <= M) ->
+  bandwidth_at_most_1 m servers ->
   keeps (every (servers s)) (budget (servers s)) (within (servers s)) by_rule
     (wants h s) (charged h s).
 Proof.
@@ -365,25 +364,17 @@ Proof.
     not_deferrable legal (also_unspent by_slack servers h shared) s k u inside);
     [lia|assumption..|reflexivity|apply shape|].
   clear short. intros t. apply (Nat.mul_le_mono_pos_r _ _ M some).
-  apply Nat.le_trans with (t * sum m (fun i => budget (servers i) * (M / every (servers i)))).
-  2: now apply Nat.mul_le_mono_l.
-  unfold dbf. cbn [as_task deadline jitter period cost].
-  assert (each : forall i, i < m ->
-    (if within (servers i) <=? t
-     then ((t - within (servers i) + 0) / every (servers i) + 1) * budget (servers i) else 0) * M
-    <= t * (budget (servers i) * (M / every (servers i)))).
-  { intros i low. destruct (shape i low) as [positive ->]. destruct (multiple i low) as (q & ->).
-    rewrite Nat.div_mul by lia.
-    destruct (Nat.leb_spec (every (servers i)) t) as [fits_in|]; [|lia].
-    replace ((t - every (servers i) + 0) / every (servers i) + 1) with (t / every (servers i)).
-    2: { replace t with (t - every (servers i) + 0 + 1 * every (servers i)) at 1 by lia.
-         now rewrite Nat.div_add by lia. }
-    pose proof (Nat.mul_div_le t (every (servers i))). nia. }
-  clear - each. induction m as [|n IH]; cbn [sum]; [lia|].
-  rewrite Nat.mul_add_distr_r, Nat.mul_add_distr_l.
-  pose proof (each n (Nat.lt_succ_diag_r n)).
-  assert (forall a b c d, a <= b -> c <= d -> a + c <= b + d) as both by (intros; lia).
-  apply both; [|assumption]. apply IH. intros. apply each. lia.
+  apply Nat.le_trans with (sum m (fun i => budget (servers i) * (M / every (servers i))) * t).
+  2: rewrite (Nat.mul_comm t); now apply Nat.mul_le_mono_r.
+  unfold dbf. cbn [as_task deadline jitter period cost]. rewrite <- !sum_times.
+  apply sum_weak. intros i low. destruct (shape i low) as [positive ->].
+  destruct (multiple i low) as (q & ->).
+  rewrite Nat.div_mul by lia.
+  destruct (Nat.leb_spec (every (servers i)) t) as [fits_in|]; [|lia].
+  replace ((t - every (servers i) + 0) / every (servers i) + 1) with (t / every (servers i)).
+  2: { replace t with (t - every (servers i) + 0 + 1 * every (servers i)) at 1 by lia.
+       now rewrite Nat.div_add by lia. }
+  pose proof (Nat.mul_div_le t (every (servers i))). nia.
 Qed.
 
 (* * Tasks on a pcpu *)

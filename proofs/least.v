@@ -22,11 +22,11 @@ Proof.
   - replace (t - y) with (t - x + (t - y - (t - x))) by lia. apply after_grows. lia.
 Qed.
 
-Theorem more_budget P B C by_rule t : allowed P B by_rule -> allowed P C by_rule -> B <= C ->
-  sbf P B (blackout P B by_rule) t <= sbf P C (blackout P C by_rule) t /\
+Theorem more_budget P B C D by_rule t : 0 < B <= C -> C <= D -> D <= P ->
+  sbf P B (blackout P B D by_rule) t <= sbf P C (blackout P C D by_rule) t /\
   sbf P B (harmonic P B) t <= sbf P C (harmonic P C) t.
 Proof.
-  intros [small _] [large _] more. unfold harmonic.
+  intros more in_time explicit. unfold harmonic.
   split; apply sbf_more; try lia. destruct by_rule; cbn [blackout]; unfold general, late; lia.
 Qed.
 
@@ -41,23 +41,21 @@ Proof.
 Qed.
 
 (* In granules g. The blackout is that of the rule, or of the harmonic form. *)
-Theorem least_budget P by_rule form d g k :
-  form = (fun B => blackout P B by_rule) \/ form = harmonic P ->
+Theorem least_budget P D by_rule form d g k :
+  form = (fun B => blackout P B D by_rule) \/ form = harmonic P ->
   let passes k := fits d (sbf P (k * g) (form (k * g))) in
-  allowed P (k * g) by_rule -> passes k -> (1 < k -> ~ passes (k - 1)) ->
-  forall l, allowed P (l * g) by_rule -> passes l <-> k <= l.
+  D <= P -> 0 < k * g <= D -> passes k -> (1 < k -> ~ passes (k - 1)) ->
+  forall l, 0 < l * g <= D -> passes l <-> k <= l.
 Proof.
-  intros shape passes legal enough too_little l also_legal.
-  assert (up : forall i j, allowed P (i * g) by_rule -> allowed P (j * g) by_rule -> i <= j ->
-    passes i -> passes j).
-  { intros i j small large more. apply fits_more. intros t.
-    destruct (more_budget P (i * g) (j * g) by_rule t small large); [now apply Nat.mul_le_mono_r|].
+  intros shape passes explicit numbers enough too_little l possible.
+  assert (up : forall i j, 0 < i * g -> j * g <= D -> i <= j -> passes i -> passes j).
+  { intros i j some at_most more. apply fits_more. intros t.
+    assert (i * g <= j * g) by now apply Nat.mul_le_mono_r.
+    destruct (more_budget P (i * g) (j * g) D by_rule t); [lia|lia|assumption|].
     now destruct shape as [->| ->]. }
   split; [|intros more; now apply (up k)].
-  intros passed. apply Nat.nlt_ge. intros less. destruct legal as [fine at_most].
-  pose proof also_legal as [positive _].
-  apply too_little; [destruct l; lia|]. apply (up l); [assumption| |lia|assumption].
-  split; [nia|]. destruct by_rule; nia.
+  intros passed. apply Nat.nlt_ge. intros less.
+  apply too_little; [destruct l; lia|]. apply (up l); [lia|nia|lia|assumption].
 Qed.
 
 (* * Periods *)

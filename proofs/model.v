@@ -330,3 +330,9 @@ Definition edf_spends (m : nat) (servers : nat -> server) (s : nat) : nat :=
   sum m (fun o =>
     if o =? s then budget (servers s)
     else sbf (every (servers o)) (budget (servers o)) 0 (every (servers s))).
+
+(* The bandwidths, budgets over periods, add up to 1 at most: M is any common multiple of the
+   periods. *)
+Definition bandwidth_at_most_1 (m : nat) (servers : nat -> server) : Prop :=
+  exists M, 0 < M /\ (forall i, i < m -> exists q, M = q * every (servers i)) /\
+    sum m (fun i => budget (servers i) * (M / every (servers i))) <= M.

@@ -1,15 +1,126 @@
 (* SPDX-License-Identifier: BSD-2-Clause *)
-(* Statements that are false, each refuted by a run that Coq computes. Two are of papers
-   (docs/papers.md).
+(* Statements that are false, each refuted by a run that Coq computes (docs/papers.md).
 
-   Theorem 2 of the ERTDS paper says that deferrable servers under EDF on one pcpu all get their
-   budgets if their bandwidths add up to 1 at most. Lemma 2 of the CSA paper, read of each job, says
-   that none is done later under WCPS, where time that its payer does not need is lent, than under
-   PTPS, where it is idle. The third shows why cbs_edf is only of windows without a break. *)
+   The floor that the CSA paper prints (Lee et al., RTAS 2012), rbf(t) = sum of floor(t / p) e: with
+   3 ns in every 4, a task of 1 ns every 4 and one of 2 ns every 8, due after 5, it accepts what is
+   late, even if the task's own cost is always counted. With a deadline of 7 ns the test with the
+   ceiling accepts the two, and no run is late.
+
+   The test of periodic servers for deferrable ones, under fixed priority. Theorem 2 of the ERTDS
+   paper: deferrable servers under EDF on one pcpu all get their budgets if their bandwidths add up
+   to 1 at most. Lemma 2 of the CSA paper, read of each job: none is done later under WCPS, where
+   time that its payer does not need is lent, than under PTPS, where it is idle. The last one shows
+   why cbs_edf is only of windows without a break. *)
 
 From Coq Require Import Arith List Lia.
 Import ListNotations.
-From Hyperperiod Require Import model host runs cbs cbs_runs.
+From Hyperperiod Require Import model supply tasks host runs cbs cbs_runs.
+
+(* * The floor *)
+
+Definition rbf_floor (tasks : nat -> task) (i t : nat) : nat :=
+  sum (S i) (fun h => (t + jitter (tasks h)) / period (tasks h) * cost (tasks h)).
+
+(* The same, but that the task's own cost always counts. *)
+Definition rbf_floor_above (tasks : nat -> task) (i t : nat) : nat :=
+  cost (tasks i) + sum i (fun h => (t + jitter (tasks h)) / period (tasks h) * cost (tasks h)).
+
+(* The system, with the deadline of its second task. *)
+Definition two (second : nat) (i : nat) : task :=
+  match i with
+  | 0 => {| cost := 1; period := 4; deadline := 4; jitter := 0 |}
+  | _ => {| cost := 2; period := 8; deadline := second; jitter := 0 |}
+  end.
+
+(* Both tasks begin when the budget of the first period is used up, and the next one comes late. *)
+Definition released (j : job) : nat := 3 + snd j * period (two 5 (fst j)).
+Definition worked (j : job) : nat := cost (two 5 (fst j)).
+Definition late_run : run :=
+  {| arrival := released; release := released; work := worked;
+     runs := scheduler 2 fst (worst 4 3 4) released worked |}.
+
+Lemma two_constrained second : second <= 8 -> constrained 2 (two second).
+Proof. intros short [|[|i]] inside; cbn; lia. Qed.
+
+Lemma late_run_jobs : jobs_of 2 (two 5) late_run.
+Proof. intros [|[|i]] k inside; cbn; lia. Qed.
+
+Lemma late_run_scheduled : fixed_priority 2 (fun i => i) (worst 4 3 4) late_run.
+Proof.
+  apply (scheduler_schedules 2 (two 5)); [|exact late_run_jobs|reflexivity].
+  intros [|[|i]] inside; cbn; lia.
+Qed.
+
+(* The test with the floor accepts the system with a deadline of 5, and the run above is late. *)
+Theorem floor_refuted : exists P B tasks gets r,
+  0 < B <= P /\ periodic P B P gets /\
+  constrained 2 tasks /\ jobs_of 2 tasks r /\ fixed_priority 2 (fun i => i) gets r /\
+  (forall i, i < 2 -> exists t, 0 < t <= deadline (tasks i) /\
+     rbf_floor tasks i t <= sbf P B (general P B P) t /\
+     rbf_floor_above tasks i t <= sbf P B (general P B P) t) /\
+  ~ in_time 2 tasks r.
+Proof.
+  exists 4, 3, (two 5), (worst 4 3 4), late_run. split; [lia|]. split; [|split; [|split; [|split]]].
+  - apply worst_is_periodic; lia.
+  - apply two_constrained; lia.
+  - exact late_run_jobs.
+  - exact late_run_scheduled.
+  - split.
+    + intros [|[|i]] inside; [exists 3|exists 5|lia]; vm_compute; lia.
+    + intros timely. specialize (timely (1, 0) (le_n 2)). vm_compute in timely. lia.
+Qed.
+
+(* With a deadline of 7 the test with the ceiling accepts it, so that no run of it is late. *)
+Theorem ceiling_accepts gets r : periodic 4 3 4 gets -> jobs_of 2 (two 7) r ->
+  fixed_priority 2 (fun i => i) gets r -> in_time 2 (two 7) r.
+Proof.
+  intros law jobs legal.
+  apply (fixed_priority_on_server 4 3 4 Periodic) with (rank := fun i => i) (gets := gets);
+    [lia|lia|exact law|apply (two_constrained 7); lia|exact jobs|exact legal|].
+  intros i inside. apply one_window.
+  destruct i as [|[|i]]; [exists 3|exists 7|lia]; vm_compute; lia.
+Qed.
+
+(* * Back to back *)
+
+(* 2 ns in every 4 above 2 ns in every 5. The work of both comes at 10 ns, in the middle of a period
+   of the first: that spends 2 ns before its refill at 12 ns and 2 ns right after it, and leaves
+   1 ns of the period of the other, which ends at 15 ns. *)
+Definition two_servers (s : nat) : server :=
+  match s with
+  | 0 => {| every := 4; budget := 2; within := 4; rank := 0 |}
+  | _ => {| every := 5; budget := 2; within := 5; rank := 1 |}
+  end.
+
+Definition burst : domain :=
+  {| size := 1; members := fun _ => {| cost := 4; period := 20; deadline := 20; jitter := 0 |};
+     model.scheduler := EarliestDeadline |}.
+
+Definition bursts : run :=
+  {| arrival := fun j => 10 + snd j * 20; release := fun j => 10 + snd j * 20;
+     work := fun _ => 4; runs := fun _ => None |}.
+
+Theorem back_to_back_refuted : exists servers h s,
+  s < 2 /\ (forall i, i < 2 -> 0 < every (servers i)) /\
+  paying Deferrable 2 servers ByRank h /\ sharing Idle servers h /\
+  (exists t, 0 < t <= every (servers s) /\
+     rbf 2 (fun i => as_task (servers i)) (fun i => rank (servers i)) s t <= t) /\
+  ~ deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
+Proof.
+  assert (periods : forall i, i < 2 -> 0 < every (two_servers i)) by (intros [|i] _; cbn; lia).
+  exists two_servers,
+    (pcpu Deferrable 2 two_servers ByRank Idle (fun _ => burst) (fun _ => bursts)), 1.
+  destruct (pcpu_legal Deferrable 2 two_servers ByRank Idle (fun _ => burst) (fun _ => bursts))
+    as (follows & shares & _); [intros; cbn; lia|intros s _ i k _; cbn; lia|].
+  split; [lia|]. split; [exact periods|]. split; [exact follows|]. split; [exact shares|]. split.
+  - exists 4. vm_compute. lia.
+  - intros law. refine (_ (law 2 10 5 (le_n _) (le_n _) _)); [vm_compute; lia|].
+    intros x there. cbn [every two_servers] in there.
+    assert (x = 10 \/ x = 11 \/ x = 12 \/ x = 13 \/ x = 14) as at_work by lia.
+    destruct at_work as [->|[->|[->|[->| ->]]]]; vm_compute; reflexivity.
+Qed.
+
+(* * Deferrable servers under EDF *)
 
 (* Tasks of given costs, and their jobs, of which these runs see the first of each. *)
 Definition once (costs : list nat) : domain :=
@@ -26,8 +137,6 @@ Lemma coming_jobs costs from :
   jobs_of (size (once costs)) (members (once costs)) (coming costs from).
 Proof. intros i k _. cbn. lia. Qed.
 
-(* * Deferrable servers under EDF *)
-
 (* 6 ns in every 11 and 3 in every 7, which is 75/77. The work of both comes at 11. The second
    spends 3 ns before its refill at 14 and 3 right after it, due at 21, and leaves 5 of the 11 ns
    until 22 to the first, which is to have 6. *)
@@ -39,15 +148,15 @@ Definition two_shares (s : nat) : server :=
 
 Theorem ertds_theorem_2_refuted : exists servers h s k,
   s < 2 /\ (forall i, i < 2 -> 0 < budget (servers i) <= every (servers i)) /\
-  deferring 2 servers ByDeadline h /\ sharing Idle servers h /\
+  paying Deferrable 2 servers ByDeadline h /\ sharing Idle servers h /\
   bandwidth_at_most_1 2 servers /\
   throughout (wants h s) (k * every (servers s)) (every (servers s)) /\
   amount (charged h s) (k * every (servers s)) (every (servers s)) < budget (servers s).
 Proof.
   set (given := coming [11] [11]).
   exists two_shares,
-    (pcpu false 2 two_shares ByDeadline Idle (fun _ => once [11]) (fun _ => given)), 0, 1.
-  destruct (pcpu_legal false 2 two_shares ByDeadline Idle (fun _ => once [11])
+    (pcpu Deferrable 2 two_shares ByDeadline Idle (fun _ => once [11]) (fun _ => given)), 0, 1.
+  destruct (pcpu_legal Deferrable 2 two_shares ByDeadline Idle (fun _ => once [11])
     (fun _ => given)) as (follows & shares & _); [intros; cbn; lia|intros; apply coming_jobs|].
   split; [lia|]. split; [intros [|i] _; cbn; lia|]. split; [exact follows|].
   split; [exact shares|]. split; [|split].
@@ -75,8 +184,8 @@ Definition sensor_control (s : nat) : list nat := match s with 0 => [1] | _ => [
 Theorem csa_lemma_2_of_jobs_refuted : exists servers domains idle lent in_idle in_lent j x,
   (forall s, s < 2 -> 0 < budget (servers s) <= every (servers s) /\
      within (servers s) = every (servers s)) /\
-  paying 2 servers ByRank idle /\ sharing Idle servers idle /\
-  paying 2 servers ByRank lent /\ sharing Lend servers lent /\
+  paying Periodic 2 servers ByRank idle /\ sharing Idle servers idle /\
+  paying Periodic 2 servers ByRank lent /\ sharing Lend servers lent /\
   (forall s, s < 2 ->
      periodic (every (servers s)) (budget (servers s)) (within (servers s)) (charged idle s) /\
      periodic (every (servers s)) (budget (servers s)) (within (servers s)) (charged lent s) /\
@@ -87,18 +196,20 @@ Theorem csa_lemma_2_of_jobs_refuted : exists servers domains idle lent in_idle i
 Proof.
   set (domains s := once (sensor_control s)).
   set (given s := coming (sensor_control s) [0; 3]).
-  pose (at_pcpu by_slack := pcpu true 2 two_in_eight ByRank by_slack domains given).
-  pose (in_pcpu by_slack := pcpu_inner true 2 two_in_eight ByRank by_slack domains given).
-  assert (legal : forall by_slack, paying 2 two_in_eight ByRank (at_pcpu by_slack) /\
+  pose (at_pcpu by_slack := pcpu Periodic 2 two_in_eight ByRank by_slack domains given).
+  pose (in_pcpu by_slack := pcpu_inner Periodic 2 two_in_eight ByRank by_slack domains given).
+  assert (legal : forall by_slack, paying Periodic 2 two_in_eight ByRank (at_pcpu by_slack) /\
     sharing by_slack two_in_eight (at_pcpu by_slack) /\
     forall s, s < 2 -> inside (at_pcpu by_slack) s (domains s) (in_pcpu by_slack s)).
-  { intros by_slack. apply (pcpu_legal true 2 two_in_eight ByRank by_slack domains given);
+  { intros by_slack. apply (pcpu_legal Periodic 2 two_in_eight ByRank by_slack domains given);
       [intros; cbn; lia|intros; apply coming_jobs]. }
   assert (budgets : forall by_slack s, s < 2 -> periodic (every (two_in_eight s))
     (budget (two_in_eight s)) (within (two_in_eight s)) (charged (at_pcpu by_slack) s)).
   { intros by_slack s low. destruct (legal by_slack) as (follows & shares & _).
-    apply (servers_fixed_priority 2 two_in_eight by_slack); [|assumption..| |].
+    apply (servers_fixed_priority 2 two_in_eight Periodic by_slack); try assumption.
     - intros [|i] _; cbn; lia.
+    - discriminate.
+    - destruct s as [|s]; cbn; lia.
     - destruct s as [|s]; cbn; lia.
     - destruct s as [|[|s]]; [exists 2|exists 4|lia]; vm_compute; lia. }
   exists two_in_eight, domains, (at_pcpu Idle), (at_pcpu Lend), (in_pcpu Idle), (in_pcpu Lend),

@@ -1,18 +1,10 @@
 (* SPDX-License-Identifier: BSD-2-Clause *)
-(* What the theorems are about exists, and what they forbid happens without their tests.
+(* What the theorems are about exists: runs.
 
-   Whatever the supply, the releases and the order, there is a run: `scheduler` below is a program
+   Whatever the supply, the releases and the order, there is one: `scheduler` below is a program
    that makes it. So no theorem about runs is true for want of any. A pcpu has one that begins with
-   any schedule that keeps the laws, as the decider of laws.v computes them.
-
-   Then one system: a server with 3 ns in every 4, a task of 1 ns every 4 and one of 2 ns every 8.
-   With a deadline of 7 ns for the second the test of the theorem accepts it. With 5 ns a job is
-   late, in a run that Coq computes, although the test with the floor that the paper prints (Lee
-   et al., RTAS 2012) accepts it: rbf(t) = sum of floor(t / p) e. It does so even if the task's
-   own cost is always counted.
-
-   And two deferrable servers, of which the lower one goes without its budget, although the test for
-   periodic servers accepts it. *)
+   any schedule that keeps the laws, as the decider of laws.v computes them. What happens without
+   the tests of the theorems stands in refuted.v. *)
 
 From Coq Require Import Arith Bool List Lia.
 Import ListNotations.
@@ -730,108 +722,4 @@ Proof.
     as (follows & shares & its).
   split; [exact follows|]. split; [exact shares|].
   intros s real. split; [exact (its s real)|]. repeat split.
-Qed.
-
-(* * Back to back *)
-
-(* 2 ns in every 4 above 2 ns in every 5. The work of both comes at 10 ns, in the middle of a period
-   of the first: that spends 2 ns before its refill at 12 ns and 2 ns right after it, and leaves
-   1 ns of the period of the other, which ends at 15 ns. *)
-Definition two_servers (s : nat) : server :=
-  match s with
-  | 0 => {| every := 4; budget := 2; within := 4; rank := 0 |}
-  | _ => {| every := 5; budget := 2; within := 5; rank := 1 |}
-  end.
-
-Definition burst : domain :=
-  {| size := 1; members := fun _ => {| cost := 4; period := 20; deadline := 20; jitter := 0 |};
-     model.scheduler := EarliestDeadline |}.
-
-Definition bursts : run :=
-  {| arrival := fun j => 10 + snd j * 20; release := fun j => 10 + snd j * 20;
-     work := fun _ => 4; runs := fun _ => None |}.
-
-Theorem back_to_back_refuted : exists servers h s,
-  s < 2 /\ (forall i, i < 2 -> 0 < every (servers i)) /\
-  paying Deferrable 2 servers ByRank h /\ sharing Idle servers h /\
-  (exists t, 0 < t <= every (servers s) /\
-     rbf 2 (fun i => as_task (servers i)) (fun i => rank (servers i)) s t <= t) /\
-  ~ deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
-Proof.
-  assert (periods : forall i, i < 2 -> 0 < every (two_servers i)) by (intros [|i] _; cbn; lia).
-  exists two_servers,
-    (pcpu Deferrable 2 two_servers ByRank Idle (fun _ => burst) (fun _ => bursts)), 1.
-  destruct (pcpu_legal Deferrable 2 two_servers ByRank Idle (fun _ => burst) (fun _ => bursts))
-    as (follows & shares & _); [intros; cbn; lia|intros s _ i k _; cbn; lia|].
-  split; [lia|]. split; [exact periods|]. split; [exact follows|]. split; [exact shares|]. split.
-  - exists 4. vm_compute. lia.
-  - intros law. refine (_ (law 2 10 5 (le_n _) (le_n _) _)); [vm_compute; lia|].
-    intros x there. cbn [every two_servers] in there.
-    assert (x = 10 \/ x = 11 \/ x = 12 \/ x = 13 \/ x = 14) as at_work by lia.
-    destruct at_work as [->|[->|[->|[->| ->]]]]; vm_compute; reflexivity.
-Qed.
-
-(* * The floor *)
-
-Definition rbf_floor (tasks : nat -> task) (i t : nat) : nat :=
-  sum (S i) (fun h => (t + jitter (tasks h)) / period (tasks h) * cost (tasks h)).
-
-(* The same, but that the task's own cost always counts. *)
-Definition rbf_floor_above (tasks : nat -> task) (i t : nat) : nat :=
-  cost (tasks i) + sum i (fun h => (t + jitter (tasks h)) / period (tasks h) * cost (tasks h)).
-
-(* The system, with the deadline of its second task. *)
-Definition two (second : nat) (i : nat) : task :=
-  match i with
-  | 0 => {| cost := 1; period := 4; deadline := 4; jitter := 0 |}
-  | _ => {| cost := 2; period := 8; deadline := second; jitter := 0 |}
-  end.
-
-(* Both tasks begin when the budget of the first period is used up, and the next one comes late. *)
-Definition released (j : job) : nat := 3 + snd j * period (two 5 (fst j)).
-Definition worked (j : job) : nat := cost (two 5 (fst j)).
-Definition late_run : run :=
-  {| arrival := released; release := released; work := worked;
-     runs := scheduler 2 fst (worst 4 3 4) released worked |}.
-
-Lemma two_constrained second : second <= 8 -> constrained 2 (two second).
-Proof. intros short [|[|i]] inside; cbn; lia. Qed.
-
-Lemma late_run_jobs : jobs_of 2 (two 5) late_run.
-Proof. intros [|[|i]] k inside; cbn; lia. Qed.
-
-Lemma late_run_scheduled : fixed_priority 2 (fun i => i) (worst 4 3 4) late_run.
-Proof.
-  apply (scheduler_schedules 2 (two 5)); [|exact late_run_jobs|reflexivity].
-  intros [|[|i]] inside; cbn; lia.
-Qed.
-
-(* The test with the floor accepts the system with a deadline of 5, and the run above is late. *)
-Theorem floor_refuted : exists P B tasks gets r,
-  0 < B <= P /\ periodic P B P gets /\
-  constrained 2 tasks /\ jobs_of 2 tasks r /\ fixed_priority 2 (fun i => i) gets r /\
-  (forall i, i < 2 -> exists t, 0 < t <= deadline (tasks i) /\
-     rbf_floor tasks i t <= sbf P B (general P B P) t /\
-     rbf_floor_above tasks i t <= sbf P B (general P B P) t) /\
-  ~ in_time 2 tasks r.
-Proof.
-  exists 4, 3, (two 5), (worst 4 3 4), late_run. split; [lia|]. split; [|split; [|split; [|split]]].
-  - apply worst_is_periodic; lia.
-  - apply two_constrained; lia.
-  - exact late_run_jobs.
-  - exact late_run_scheduled.
-  - split.
-    + intros [|[|i]] inside; [exists 3|exists 5|lia]; vm_compute; lia.
-    + intros timely. specialize (timely (1, 0) (le_n 2)). vm_compute in timely. lia.
-Qed.
-
-(* With a deadline of 7 the test with the ceiling accepts it, so that no run of it is late. *)
-Theorem ceiling_accepts gets r : periodic 4 3 4 gets -> jobs_of 2 (two 7) r ->
-  fixed_priority 2 (fun i => i) gets r -> in_time 2 (two 7) r.
-Proof.
-  intros law jobs legal.
-  apply (fixed_priority_on_server 4 3 4 Periodic) with (rank := fun i => i) (gets := gets);
-    [lia|lia|exact law|apply (two_constrained 7); lia|exact jobs|exact legal|].
-  intros i inside. apply one_window.
-  destruct i as [|[|i]]; [exists 3|exists 7|lia]; vm_compute; lia.
 Qed.

@@ -55,6 +55,9 @@ Proof.
   destruct (Nat.eq_dec i n) as [->|]; [lia|]. assert (f i <= sum n f) by (apply IH; lia). lia.
 Qed.
 
+Lemma sum_times n f c : sum n (fun i => f i * c) = sum n f * c.
+Proof. induction n as [|n IH]; cbn [sum]; [reflexivity|]. rewrite IH. lia. Qed.
+
 Lemma sum_plus n f g : sum n (fun h => f h + g h) = sum n f + sum n g.
 Proof. induction n as [|n IH]; cbn [sum]; lia. Qed.
 

@@ -5,8 +5,9 @@
 
 Coq extracts the checker from the definitions in proofs/ as a program of OCaml, which OCaml's
 compiler and the few lines of proofs/checker/main.ml make into a native one that knows nothing of
-the project and asks nothing of the machine that it runs on: all libraries are in it. Needs Debian's coq, ocaml, ocaml-findlib and libzarith-ocaml-dev. For the tests the
-decider of laws.v is made in the same way.
+the project and asks nothing of the machine that it runs on: all libraries are in it. Needs Debian's
+coq, ocaml, ocaml-findlib and libzarith-ocaml-dev. For the tests the decider of laws.v is made in
+the same way.
 
 Exit code 1: a file is not accepted; 3: one of the programs or the library is missing.
 """

@@ -2,8 +2,9 @@
 """Where the files are that the package needs beside its modules, and where it builds to.
 
 `SOURCES` holds the folders core, experiments, guests, hosts/linux, hosts/xen, proofs, record,
-systems and words. In an installed package they are data of it, in `hyperperiod/sources`; in a checkout, of
-which the package is an editable installation, they are its folders. Nothing may write there.
+systems and words. In an installed package they are data of it, in `hyperperiod/sources`; in a
+checkout, of which the package is an editable installation, they are its folders. Nothing may write
+there.
 
 `PREBUILT` is an archive of the programs of the Linux host, compiled where the package was made: in
 a wheel for x86-64 it lies beside the modules, elsewhere there is none.

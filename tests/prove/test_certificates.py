@@ -25,6 +25,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.soundness.test_chains import KNOWN, known_chain, wakes_of_hops
 from tests.support.campaign import draw_for, sizes
 
 from hyperperiod._analysis import Shape
@@ -33,6 +34,7 @@ from hyperperiod.analysis.certificate import (
     GRID,
     MOST_POINTS,
     Certificate,
+    DomainEvidence,
     ServerEvidence,
     certificate_text,
     certify,
@@ -346,6 +348,22 @@ certificate, resolve, analyze = (
 RBF, DBF, HORIZON = certificate.rbf, certificate.dbf, certificate._horizon
 RANKS, MINIMAL_BUDGET = certificate.component_of_tasks, resolve.minimal_budget
 HOST_LEVEL, WINDOWS = analyze.host_level, certificate._windows
+
+
+@pytest.mark.parametrize(
+    "system", [wakes_of_hops(), *map(known_chain, KNOWN)], ids=["wakes", *KNOWN]
+)
+def test_what_was_once_a_false_yes_is_not_proved(system: System, files: Files) -> None:
+    """Chains of hops are beyond all theorems: nothing is certified, and nobody believes a claim."""
+    certificate = files.certify(system)
+    assert not certificate.domains
+    claimed = tuple(
+        DomainEvidence(domain=one.domain, supply="general") for one in certificate.servers
+    )
+    forged = certificate.replace(domains=claimed, not_certified=())
+    assert files.read(certificate_text(forged)) != 0
+
+
 SERVERS, FIND = certificate._server_evidence, certificate.find_proof
 
 

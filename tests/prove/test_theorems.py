@@ -61,8 +61,8 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "(budget (servers o)) 0 (every (servers s))).",
         "(budget (servers o)) 1 (every (servers s))).",
     ),
-    "cbs-bandwidth-above-1": (
-        "cbs.v",
+    "bandwidth-above-1": (
+        "model.v",
         "every (servers i))) <= M.",
         "every (servers i))) <= M + 1.",
     ),
@@ -81,8 +81,8 @@ LONG_FALSEHOODS: dict[str, Change] = {
     "least-of-two-fails": ("least.v", "(1 < k -> ~ passes (k - 1))", "(2 < k -> ~ passes (k - 2))"),
     "more-budget-sooner": (
         "least.v",
-        "B <= C ->\n  sbf P B (blackout",
-        "C <= B ->\n  sbf P B (blackout",
+        "0 < B <= C -> C <= D ->",
+        "0 < C <= B -> B <= D ->",
     ),
     "period-bound-lower": ("least.v", "* P <= N * M * t.\nProof.", "* P < N * M * t.\nProof."),
     "paid-without-budget": (
@@ -139,11 +139,6 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "pays h x <> Some s).",
     ),
     "reclaimed-time-of-all": ("model.v", "wants h s x -> has h x = Some s) /\\", "True) /\\"),
-    "bandwidth-above-1": (
-        "host.v",
-        "(M / every (servers i))) <= M) ->",
-        "(M / every (servers i))) <= M + 1) ->",
-    ),
     "windows-of-servers-not-needed": ("check.v", "if t =? 0 then", "if false then"),
     "point-one-further": (
         "check.v",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import make_wheels
+from tools import build_checker, make_wheels
 
 TOP = Path(__file__).parents[2]
 
@@ -30,7 +30,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, st
     monkeypatch.setattr(make_wheels, "environment", environment)
     monkeypatch.setattr(make_wheels, "wheel", wheel)
     monkeypatch.setattr(make_wheels, "run", lambda *_words, **_environment: "")
-    monkeypatch.setattr(make_wheels.build_checker, "missing", lambda: None)
+    monkeypatch.setattr(build_checker, "missing", lambda: None)
     return made
 
 
@@ -53,7 +53,7 @@ def test_without_coq_the_checker_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(make_wheels.build_checker, "missing", lambda: "coqc")
+    monkeypatch.setattr(build_checker, "missing", lambda: "coqc")
     monkeypatch.setattr("sys.argv", ["make_wheels.py"])
     assert make_wheels.main() == 0
     assert built
