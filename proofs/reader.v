@@ -589,23 +589,42 @@ Definition gathered (one : source) : result source :=
 
 Definition rules := (rule * order * slack)%type.
 
-(* The presets that decide on each pcpu, and those that do on one. *)
-Definition presets : list (string * rules) :=
+(* The presets. A global policy on one pcpu is as one that decides on each. *)
+Definition presets (one_pcpu : bool) : list (string * rules) :=
+  (if one_pcpu then [("rtds", (Deferrable, ByDeadline, Behind));
+                     ("ertds", (Deferrable, ByDeadline, Behind))] else []) ++
   [("ptps", (Periodic, ByRank, Idle)); ("wcps", (Periodic, ByRank, Lend));
    ("crps", (Periodic, ByRank, Reclaim)); ("hsf-fp", (Periodic, ByRank, Idle));
    ("partitioned-hsf-fp", (Periodic, ByRank, Idle)); ("ds", (Deferrable, ByRank, Idle));
    ("polling", (Polling, ByRank, Idle))].
 
-(* All others are budget+order+slack, or without slack budget+order. *)
-Definition policies : list (string * rules) :=
-  presets ++ flat_map (fun '(budget, by_rule) => flat_map (fun '(order_, by_order) =>
-      map (fun '(slack_, by_slack) => (budget ++ order_ ++ slack_, (by_rule, by_order, by_slack)))
+(* All others are budget+order, and behind it +slack, +scope or both. *)
+Definition policies (one_pcpu : bool) : list (string * rules) :=
+  presets one_pcpu ++
+  flat_map (fun '(budget, by_rule) => flat_map (fun '(order_, by_order) =>
+      flat_map (fun '(slack_, by_slack) =>
+          map (fun scope => (budget ++ order_ ++ slack_ ++ scope, (by_rule, by_order, by_slack)))
+            ("" :: "+partitioned" :: if one_pcpu then ["+global"] else []))
         (("", Idle) :: ("+none", Idle) :: match by_rule with
            | Periodic => [("+lend", Lend); ("+reclaim", Reclaim)]
            | _ => [("+spare", Behind); ("+extra", Behind)]
            end))
       [("+fp", ByRank); ("+edf", ByDeadline)])
     [("periodic", Periodic); ("deferrable", Deferrable); ("polling", Polling)].
+
+(* The name of a policy, which may be given as a table of its rules. *)
+Definition policy_name (k : string) (v : value) : result string :=
+  match v with
+  | Said name => Good name
+  | _ =>
+      its <- keys_of k v ;;
+      _ <- within k (only ["budget"; "order"; "slack"; "scope"] its) ;;
+      budget <- required text "budget" its ;;
+      order_ <- required text "order" its ;;
+      slack_ <- with_default text "slack" its "none" ;;
+      scope <- with_default text "scope" its "partitioned" ;;
+      Good (String.concat "+" [budget; order_; slack_; scope])
+  end.
 
 Fixpoint policy_of (name : string) (l : list (string * rules)) : result rules :=
   match l with
@@ -683,9 +702,9 @@ Definition read (system_file certificate : string) : result (system * list left_
       made <- within "system" (
         _ <- only ["name"; "description"; "policy"; "pcpus"; "sbf"; "quantum"; "spare"] top ;;
         name <- required text "name" top ;;
-        policy <- required text "policy" top ;;
-        rules <- policy_of policy policies ;;
         count <- with_default number "pcpus" top 1 ;;
+        policy <- required policy_name "policy" top ;;
+        rules <- policy_of policy (policies (count =? 1)) ;;
         loose <- domains_of tail [] ;;
         domains <- each gathered loose ;;
         Good (name, rules, count, domains)) ;;

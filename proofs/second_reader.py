@@ -32,10 +32,18 @@ POLICIES = {
     for order in ("fp", "edf")
     for slack in ("", "+none", *slacks)
 }
+POLICIES |= {f"{name}+partitioned": rules for name, rules in POLICIES.items()}
 POLICIES |= dict.fromkeys(("ptps", "wcps", "crps"), ("periodic", "fp"))
 POLICIES |= dict.fromkeys(("hsf-fp", "partitioned-hsf-fp"), ("periodic", "fp"))
 POLICIES |= {"ds": ("deferrable", "fp"), "polling": ("polling", "fp")}
 """The policies with servers on pcpus of their own: their budget rule, and the order of servers."""
+ON_ONE = dict.fromkeys(("rtds", "ertds"), ("deferrable", "edf"))
+ON_ONE |= {
+    name.removesuffix("+partitioned") + "+global": rules
+    for name, rules in POLICIES.items()
+    if name.endswith("+partitioned")
+}
+"""Those that decide for all pcpus together: on one pcpu the same."""
 
 UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 SERVER_KEYS = {"name", "scheduler", "pcpu", "priority", "interface", "interface_period"}
@@ -425,15 +433,26 @@ def is_best_effort(domain: dict[str, Any]) -> bool:
     return bool(value)
 
 
+def policy_name(system: dict[str, Any]) -> str:
+    """Returns the name of the policy, or of a table its rules, joined."""
+    given = system.get("policy")
+    if not isinstance(given, dict):
+        return text(system, "policy", "system")
+    require_known(given, {"budget", "order", "slack", "scope"}, "policy")
+    its = {"slack": "none", "scope": "partitioned"} | given
+    return "+".join(text(its, key, "policy") for key in ("budget", "order", "slack", "scope"))
+
+
 def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str]:
     """Returns exit code and line; LineError for what does not hold, FileError for a bad file."""
     keys = {"name", "description", "policy", "pcpus", "quantum", "sbf", "spare", "domain"}
     require_known(system, keys, "system")
-    rules = POLICIES.get(text(system, "policy", "system"))
-    if rules is None:
-        refuse("system", f"policy {system['policy']}: not known to this checker")
-    budget_rule, order = rules
     pcpus = whole(system, "pcpus", "system", 1)
+    policy = policy_name(system)
+    rules = POLICIES.get(policy) or (ON_ONE.get(policy) if pcpus == 1 else None)
+    if rules is None:
+        refuse("system", f"policy {policy}: not known to this checker")
+    budget_rule, order = rules
     domains = tables(system, "domain", "system")
     if len({text(one, "name", "domain") for one in domains}) < len(domains):
         refuse("system", "a domain is given twice")

@@ -44,9 +44,9 @@ from hyperperiod.model import (
     Budget,
     Domain,
     Order,
-    Policy,
     Sbf,
     Scheduler,
+    Scope,
     System,
     Task,
     TaskKind,
@@ -60,20 +60,15 @@ MOST_POINTS = 100_000
 MOST_DIGITS = 4_000
 """So long is a number at most: readers of JSON refuse longer ones."""
 
+CHECKED = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING)
+"""The budget rules of the checker. Of cbs there are theorems, but it does not know its test."""
+
 GRID = "its server passes no test but that on one grid: no theorem is about it"
 
 _OF_SYSTEMS = {"name", "description", "policy", "pcpus", "quantum_ns", "sbf", "domains", "spare"}
-_OF_DOMAINS = {
-    "tasks",
-    "name",
-    "scheduler",
-    "vcpus",
-    "pcpu",
-    "priority",
-    "interface",
-    "interface_period_ns",
-}
-_OF_DOMAINS |= {"interface_period_range", "best_effort", "extra", "spread", "together", "apart"}
+_OF_DOMAINS = {"name", "scheduler", "vcpus", "pcpu", "priority", "interface", "tasks"}
+_OF_DOMAINS |= {"interface_period_ns", "interface_period_range", "spread", "together", "apart"}
+_OF_DOMAINS |= {"best_effort", "extra"}
 _OF_TASKS = {"name", "kind", "period_ns", "wcet_ns", "deadline_ns", "offset_ns", "jitter_ns"}
 _OF_TASKS |= {"etf", "priority"}
 
@@ -186,7 +181,7 @@ def certify(analysis: Analysis, result: AnalysisResult, file: bytes) -> Certific
                 raise _NoEvidence(beyond or verdicts[domain.name].reason)
             if system.policy.order is Order.FP and windows[domain.name] is None:
                 raise _NoEvidence(GRID)
-            found.append(_domain_evidence(domain, system.policy, system.sbf))
+            found.append(_domain_evidence(domain, _rules(system), system.sbf))
         except _NoEvidence as error:
             open_.append(NotCertified(domain=domain.name, why=str(error)))
     return Certificate(
@@ -205,12 +200,20 @@ def _beyond(part: Part, known: set[str]) -> str:
     return next((one.key for one in fields if getattr(part, one.name) != one.default), "")
 
 
+def _rules(system: System) -> Rules:
+    """Returns the rules of the policy; one that is global is on one pcpu like one that is not."""
+    rules = Rules.of(system.policy)
+    return rules._replace(scope=Scope.PARTITIONED) if system.pcpus == 1 else rules
+
+
 def _system_beyond(system: System) -> str:
     """Returns what of a whole system no theorem is about; empty if there is nothing."""
-    policy = system.policy
-    theorem = SERVER_THEOREMS.get((policy.budget, policy.order, policy.scope))
-    if theorem is None or find_proof(Rules.of(policy)) is None:
+    policy, rules = system.policy, _rules(system)
+    theorem = SERVER_THEOREMS.get((rules.budget, rules.order, rules.scope))
+    if theorem is None or find_proof(rules) is None:
         return f"policy {policy}: no theorem is about it"
+    if rules.budget not in CHECKED:
+        return f"policy {policy}: not known to the checker"
     if system.sbf not in (Sbf.GENERAL, Sbf.HARMONIC):
         return f"sbf {system.sbf}: no theorem is about it"
     beyond = [_beyond(system, _OF_SYSTEMS)]
@@ -255,14 +258,14 @@ def _server_evidence(analysis: Analysis) -> Iterator[ServerEvidence]:
         )
 
 
-def _domain_evidence(domain: Domain, policy: Policy, sbf: Sbf) -> DomainEvidence:
+def _domain_evidence(domain: Domain, rules: Rules, sbf: Sbf) -> DomainEvidence:
     """Returns why the tasks of a domain are in time; _NoEvidence if that is not to be shown."""
     beyond = _domain_beyond(domain)
     if beyond:
         raise _NoEvidence(f"{beyond}: no theorem is about it")
     assert domain.interface is not None, "a yes has one"
     period, budget = domain.interface.period_ns, domain.interface.budget_ns
-    proof = find_proof(Rules.of(policy))
+    proof = find_proof(rules)
     assert proof is not None, "what has no proof gets no yes"
     supply = Supply(Shape.HARMONIC if sbf is Sbf.HARMONIC else proof.supply, period, budget)
     component = component_of_tasks(domain.scheduler, domain.tasks)
