@@ -25,8 +25,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.soundness.test_chains import KNOWN, known_chain, wakes_of_hops
 from tests.support.campaign import draw_for, sizes
+from tests.support.chain_worlds import KNOWN, known_chain, wakes_of_hops
 
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.analyze import Analysis

@@ -17,12 +17,11 @@ from typing import NamedTuple
 
 import pytest
 from tests.support.campaign import Trial, climb, hunt, sizes
-from tests.support.chain_worlds import ONCE, draw_system
+from tests.support.chain_worlds import KNOWN, draw_system, known_chain, wakes_of_hops
 from tests.support.flow_attack import analysis_of
-from tests.support.worlds import domain, system, task
 
 from hyperperiod.analysis.flows.found import FlowAnalysis
-from hyperperiod.model import Flow, System, Task, TaskKind
+from hyperperiod.model import System, Task, TaskKind
 from hyperperiod.runs import simulate
 
 MOST_HORIZON = 60_000
@@ -118,43 +117,6 @@ def test_no_item_is_later_after_many_hops(systems: int) -> None:
     hunt("chains", systems, trial, least_accepted=0.2)
 
 
-KNOWN = {
-    # policy: interface of the chain, its hops, that of b, its jobs (offset, wcet), source, response
-    "sporadic": ((2, 12), (1,) * 10, (9, 11), ((2, 9), (7, 27), (12, 27)), 5, 73),
-    "cbs": (
-        (2, 60),
-        (1, 1, 2, 1, 2, 1, 2, 1, 2, 2, 1, 2, 1, 2, 1, 2, 2, 2, 2),
-        (57, 59),
-        ((46, 6), (51, 2850), (233, 57)),
-        100,
-        1008,
-    ),
-}
-"""Chains that were later than the busy window of all their hops, which was once their bound."""
-
-
-def known_chain(policy: str) -> System:
-    interface, wcets, other, jobs, source, _ = KNOWN[policy]
-    sizes_of = sorted(set(wcets))
-    hops = [task(f"h{w}", ONCE, w, kind="event", deadline=ONCE) for w in sizes_of]
-    beside = [task(f"j{i}", ONCE, w, offset=o) for i, (o, w) in enumerate(jobs)]
-    priorities = ({"priority": 1}, {"priority": 0}) if policy == "sporadic" else ({}, {})
-    flow = Flow.of(
-        {
-            "name": "f",
-            "source": {"kind": "periodic", "period": ONCE, "offset": source},
-            "hops": [f"a.h{w}" for w in wcets],
-            "deadline": ONCE,
-        }
-    )
-    return system(
-        policy,
-        domain("a", interface, *hops, scheduler="fifo", **priorities[0]),
-        domain("b", other, *beside, scheduler="fifo", **priorities[1]),
-        flow=(flow,),
-    )
-
-
 @pytest.mark.parametrize("policy", KNOWN)
 def test_a_chain_that_no_single_window_bounds(policy: str) -> None:
     one, response = known_chain(policy), KNOWN[policy][-1]
@@ -164,19 +126,6 @@ def test_a_chain_that_no_single_window_bounds(policy: str) -> None:
     bound_ns = analysis_of(one).flows[0].bound_ns
     assert bound_ns is not None
     assert bound_ns >= response
-
-
-def wakes_of_hops() -> System:
-    """Ten hops, of which each wakes its domain anew: this was once forgotten."""
-    hop = task("h", 1_000_000, 1_000, kind="event", deadline=10**9)
-    source = {"kind": "periodic", "period": 20_000_000, "offset": 50_000}
-    flow = Flow.of({"name": "f", "source": source, "hops": ["a.h"] * 10, "deadline": 1_992_000})
-    return system(
-        "ptps",
-        domain("a", (50_000, 1_000_000), hop, scheduler="fifo"),
-        flow=(flow,),
-        overheads={"wake": 10_000},
-    )
 
 
 def test_wakes_of_hops_are_paid_for() -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Drawn systems in which one item passes 5 to 30 hops of one vcpu.
 
-One or two servers stand beside it, whose jobs preempt it.
+One or two servers stand beside it, whose jobs preempt it. And three such that were later than what
+was once their bound.
 """
 
 from __future__ import annotations
@@ -87,3 +88,54 @@ def draw_system(rng: random.Random, policies: Sequence[str] = POLICIES) -> Syste
     flow = Flow.of({"name": "f", "source": source, "hops": hops, "deadline": ONCE, "queue": 1})
     sbf = rng.choice(("general", "servers"))
     return system(policy, *domains, pcpus=pcpus, flow=(flow,), overheads=overheads, sbf=sbf)
+
+
+KNOWN = {
+    # policy: interface of the chain, its hops, that of b, its jobs (offset, wcet), source, response
+    "sporadic": ((2, 12), (1,) * 10, (9, 11), ((2, 9), (7, 27), (12, 27)), 5, 73),
+    "cbs": (
+        (2, 60),
+        (1, 1, 2, 1, 2, 1, 2, 1, 2, 2, 1, 2, 1, 2, 1, 2, 2, 2, 2),
+        (57, 59),
+        ((46, 6), (51, 2850), (233, 57)),
+        100,
+        1008,
+    ),
+}
+"""Chains that were later than the busy window of all their hops, which was once their bound."""
+
+
+def known_chain(policy: str) -> System:
+    """One of KNOWN as a system."""
+    interface, wcets, other, jobs, source, _ = KNOWN[policy]
+    sizes_of = sorted(set(wcets))
+    hops = [task(f"h{w}", ONCE, w, kind="event", deadline=ONCE) for w in sizes_of]
+    beside = [task(f"j{i}", ONCE, w, offset=o) for i, (o, w) in enumerate(jobs)]
+    priorities = ({"priority": 1}, {"priority": 0}) if policy == "sporadic" else ({}, {})
+    flow = Flow.of(
+        {
+            "name": "f",
+            "source": {"kind": "periodic", "period": ONCE, "offset": source},
+            "hops": [f"a.h{w}" for w in wcets],
+            "deadline": ONCE,
+        }
+    )
+    return system(
+        policy,
+        domain("a", interface, *hops, scheduler="fifo", **priorities[0]),
+        domain("b", other, *beside, scheduler="fifo", **priorities[1]),
+        flow=(flow,),
+    )
+
+
+def wakes_of_hops() -> System:
+    """Ten hops, of which each wakes its domain anew: this was once forgotten."""
+    hop = task("h", 1_000_000, 1_000, kind="event", deadline=10**9)
+    source = {"kind": "periodic", "period": 20_000_000, "offset": 50_000}
+    flow = Flow.of({"name": "f", "source": source, "hops": ["a.h"] * 10, "deadline": 1_992_000})
+    return system(
+        "ptps",
+        domain("a", (50_000, 1_000_000), hop, scheduler="fifo"),
+        flow=(flow,),
+        overheads={"wake": 10_000},
+    )
