@@ -21,6 +21,7 @@ from pathlib import Path
 SOURCES = Path(__file__).parents[1] / "proofs"
 LIBRARY = ("-Q", ".", "Hyperperiod")
 THEOREM = re.compile(r"^Theorem (\w+)", re.MULTILINE)
+REQUIRED = re.compile(r"^From Hyperperiod Require Import ([^.]*)\.", re.MULTILINE)
 CLOSED = "Closed under the global context"
 UNPROVED = re.compile(
     r"\b(Admitted|admit|give_up|Abort|Axioms?|Parameters?|Conjectures?|Hypothes[ie]s|Variables?"
@@ -60,25 +61,43 @@ def coq(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def check(sources: Path) -> dict[str, str]:
-    """Returns the theorems of a folder, all proved, with their files. NotProved: why not."""
+def build(folder: Path, changed: str = "") -> None:
+    """Compiles the files of a folder, those first on which others stand. NotProved: Coq's refusal.
+
+    Where all are compiled but one that has `changed` since then: that one and those on it.
+    """
+    anew = {changed.removesuffix(".v")}
+    files = sorted(file.name for file in folder.glob("*.v"))
+    for name in coq(folder, "coqdep", *LIBRARY, "-sort", *files).split():
+        file = folder / name
+        stands_on = {word for said in REQUIRED.findall(file.read_text()) for word in said.split()}
+        if not changed or file.stem in anew or stands_on & anew:
+            anew.add(file.stem)
+            coq(folder, "coqc", *LIBRARY, name)
+
+
+def check(sources: Path, folder: Path) -> dict[str, str]:
+    """Returns the theorems of a folder, all proved, with their files. NotProved: why not.
+
+    Copies and what Coq makes of them come into the other folder, which is there and empty.
+    """
     for file in sorted(sources.glob("*.v")):
         for number, line in enumerate(without_comments(file.read_text()).splitlines(), 1):
             if found := UNPROVED.search(line):
                 raise NotProved(f"{file}:{number}: {found[1]} takes something for granted")
     names = theorems(sources)
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        files = [Path(shutil.copy(file, folder)).name for file in sorted(sources.glob("*.v"))]
-        for name in coq(folder, "coqdep", *LIBRARY, "-sort", *files).split():
-            coq(folder, "coqc", *LIBRARY, name)
-        # Asked of all together, since what they share is looked through once for each question.
-        (folder / "together.v").write_text(
-            f"From Hyperperiod Require {' '.join(sorted(set(names.values())))}.\n"
-            f"Definition all := ({', '.join(f'@{file}.{name}' for name, file in names.items())}).\n"
-            "Print Assumptions all.\n"
-        )
-        said = coq(folder, "coqc", *LIBRARY, "together.v")
+    for file in sources.glob("*.v"):
+        shutil.copy(file, folder)
+    build(folder)
+    # Asked of all together, since what they share is looked through once for each question.
+    together = folder / "together.v"
+    together.write_text(
+        f"From Hyperperiod Require {' '.join(sorted(set(names.values())))}.\n"
+        f"Definition all := ({', '.join(f'@{file}.{name}' for name, file in names.items())}).\n"
+        "Print Assumptions all.\n"
+    )
+    said = coq(folder, "coqc", *LIBRARY, together.name)
+    together.unlink()
     if said.strip() != CLOSED:
         raise NotProved(f"{', '.join(names)}: not all are without assumptions\n{said}")
     return names
@@ -94,7 +113,8 @@ def main() -> int:
         print("coqc: not installed; install with: sudo apt-get install -y coq")
         return 3
     try:
-        proved = check(sources)
+        with tempfile.TemporaryDirectory() as folder:
+            proved = check(sources, Path(folder))
     except NotProved as failed:
         print(failed)
         return 1
