@@ -36,13 +36,16 @@ SETTLING_NS = 500_000_000
 """After a swap, before charges are counted."""
 
 
-def _run(factory: pytest.TempPathFactory, name: str, policies: tuple[str, ...]) -> Ran:
+def _run(
+    factory: pytest.TempPathFactory, name: str, flavour: str, policies: tuple[str, ...]
+) -> Ran:
     files = {"policies": "".join(f"{policy}\n" for policy in policies).encode()}
     line = "hyperperiod=ring=4M hyperperiod=spare=20ms:1ms"
     ran = run_session(
         factory,
         name,
         ["shares"],
+        flavour=flavour,
         files=files,
         boot_line=line,
         pcpus=2,
@@ -96,8 +99,11 @@ def _charged(ran: Ran) -> Iterator[dict[str, float]]:
         }
 
 
-def _check(ran: Ran, policies: tuple[str, ...]) -> None:
-    """Both shares of both guests, and that gaps are no longer than their servers allow."""
+def _check(ran: Ran, policies: tuple[str, ...], less: float) -> None:
+    """Both shares of both guests, and that gaps are no longer than their servers allow.
+
+    What a guest sees is by at most `less` of the pcpu below its share.
+    """
     charged = list(_charged(ran))
     assert len(charged) == len(policies)
     found: dict[tuple[str, str], tuple[float, float, float]] = {}
@@ -109,18 +115,21 @@ def _check(ran: Ran, policies: tuple[str, ...]) -> None:
         told = f"{guest} under {policy} of {found}"
         assert paid == pytest.approx(budget / period, rel=0.01), told
         more = SPARE if "spare" in policy else 0.0
-        assert budget / period - 0.01 < seen < budget / period + more + 0.003, told
+        assert budget / period - less < seen < budget / period + more + 0.003, told
         assert gap_ms < 2 * (period - budget) + 1, told
 
 
 def test_shares(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Within a hundredth of the budgets as charged; what guests see of them is hardly less.
+    """Within a hundredth of the budgets as charged, and guests see no more.
 
-    It is less by what the hypervisor takes, and dom0 while its pcpu is not quite quiet.
+    How much less they see is not asked of a hypervisor whose assertions take of their time.
     """
-    _check(_run(tmp_path_factory, "shares", POLICIES), POLICIES)
+    _check(_run(tmp_path_factory, "shares", "x86_64-debug", POLICIES), POLICIES, less=1)
 
 
 @pytest.mark.slow
-def test_shares_under_more_policies(tmp_path_factory: pytest.TempPathFactory) -> None:
-    _check(_run(tmp_path_factory, "shares-all", ALL_POLICIES), ALL_POLICIES)
+def test_shares_as_guests_see_them(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Under more policies, and guests see hardly less: by what the hypervisor takes without its
+    assertions, and dom0 while its pcpu is not quite quiet.
+    """
+    _check(_run(tmp_path_factory, "shares-all", "x86_64", ALL_POLICIES), ALL_POLICIES, less=0.01)
