@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: BSD-2-Clause *)
 (* Hard constant bandwidth servers on one pcpu under EDF, as model.v has the other rules:
-   definitions, and no proof. What is proved of them stands in bandwidth.v.
+   definitions, and no proof. What is proved of them stands in cbs_supply.v.
 
    A server has an account: how much of its budget is left, and until when, its deadline. The
    account is looked at when work arrives where there was none: if more is left than the bandwidth

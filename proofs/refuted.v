@@ -16,6 +16,28 @@ From Coq Require Import Arith List Lia.
 Import ListNotations.
 From Hyperperiod Require Import model supply tasks host runs cbs cbs_runs.
 
+(* Two servers, B in every P above C in every Q. *)
+Definition two_servers (P B Q C s : nat) : server :=
+  match s with
+  | 0 => {| every := P; budget := B; within := P; rank := 0 |}
+  | _ => {| every := Q; budget := C; within := Q; rank := 1 |}
+  end.
+
+(* Tasks of given costs, and their jobs, of which these runs see the first of each. *)
+Definition once (costs : list nat) : domain :=
+  {| size := length costs;
+     members := fun i => {| cost := nth i costs 0; period := 12; deadline := 12; jitter := 0 |};
+     model.scheduler := FixedPriority (fun i => i) |}.
+
+Definition coming (costs from : list nat) : run :=
+  let comes j := nth (fst j) from 0 + snd j * 12 in
+  {| arrival := comes; release := comes; work := fun j => nth (fst j) costs 0;
+     runs := fun _ => None |}.
+
+Lemma coming_jobs costs from :
+  jobs_of (size (once costs)) (members (once costs)) (coming costs from).
+Proof. intros i k _. cbn. lia. Qed.
+
 (* * The floor *)
 
 Definition rbf_floor (tasks : nat -> task) (i t : nat) : nat :=
@@ -86,20 +108,6 @@ Qed.
 (* 2 ns in every 4 above 2 ns in every 5. The work of both comes at 10 ns, in the middle of a period
    of the first: that spends 2 ns before its refill at 12 ns and 2 ns right after it, and leaves
    1 ns of the period of the other, which ends at 15 ns. *)
-Definition two_servers (s : nat) : server :=
-  match s with
-  | 0 => {| every := 4; budget := 2; within := 4; rank := 0 |}
-  | _ => {| every := 5; budget := 2; within := 5; rank := 1 |}
-  end.
-
-Definition burst : domain :=
-  {| size := 1; members := fun _ => {| cost := 4; period := 20; deadline := 20; jitter := 0 |};
-     model.scheduler := EarliestDeadline |}.
-
-Definition bursts : run :=
-  {| arrival := fun j => 10 + snd j * 20; release := fun j => 10 + snd j * 20;
-     work := fun _ => 4; runs := fun _ => None |}.
-
 Theorem back_to_back_refuted : exists servers h s,
   s < 2 /\ (forall i, i < 2 -> 0 < every (servers i)) /\
   paying Deferrable 2 servers ByRank h /\ sharing Idle servers h /\
@@ -107,45 +115,25 @@ Theorem back_to_back_refuted : exists servers h s,
      rbf 2 (fun i => as_task (servers i)) (fun i => rank (servers i)) s t <= t) /\
   ~ deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
 Proof.
-  assert (periods : forall i, i < 2 -> 0 < every (two_servers i)) by (intros [|i] _; cbn; lia).
-  exists two_servers,
-    (pcpu Deferrable 2 two_servers ByRank Idle (fun _ => burst) (fun _ => bursts)), 1.
-  destruct (pcpu_legal Deferrable 2 two_servers ByRank Idle (fun _ => burst) (fun _ => bursts))
-    as (follows & shares & _); [intros; cbn; lia|intros s _ i k _; cbn; lia|].
-  split; [lia|]. split; [exact periods|]. split; [exact follows|]. split; [exact shares|]. split.
+  set (given := coming [4] [10]).
+  exists (two_servers 4 2 5 2), (pcpu Deferrable 2 (two_servers 4 2 5 2) ByRank Idle
+    (fun _ => once [4]) (fun _ => given)), 1.
+  destruct (pcpu_legal Deferrable 2 (two_servers 4 2 5 2) ByRank Idle (fun _ => once [4])
+    (fun _ => given)) as (follows & shares & _); [intros; cbn; lia|intros; apply coming_jobs|].
+  split; [lia|]. split; [intros [|i] _; cbn; lia|]. split; [exact follows|].
+  split; [exact shares|]. split.
   - exists 4. vm_compute. lia.
   - intros law. refine (_ (law 2 10 5 (le_n _) (le_n _) _)); [vm_compute; lia|].
     intros x there. cbn [every two_servers] in there.
-    assert (x = 10 \/ x = 11 \/ x = 12 \/ x = 13 \/ x = 14) as at_work by lia.
-    destruct at_work as [->|[->|[->|[->| ->]]]]; vm_compute; reflexivity.
+    assert (In x (seq 10 5)) as at_work by (apply in_seq; lia).
+    repeat destruct at_work as [<-|at_work]; [vm_compute; reflexivity..|easy].
 Qed.
 
 (* * Deferrable servers under EDF *)
 
-(* Tasks of given costs, and their jobs, of which these runs see the first of each. *)
-Definition once (costs : list nat) : domain :=
-  {| size := length costs;
-     members := fun i => {| cost := nth i costs 0; period := 12; deadline := 12; jitter := 0 |};
-     model.scheduler := FixedPriority (fun i => i) |}.
-
-Definition coming (costs from : list nat) : run :=
-  let comes j := nth (fst j) from 0 + snd j * 12 in
-  {| arrival := comes; release := comes; work := fun j => nth (fst j) costs 0;
-     runs := fun _ => None |}.
-
-Lemma coming_jobs costs from :
-  jobs_of (size (once costs)) (members (once costs)) (coming costs from).
-Proof. intros i k _. cbn. lia. Qed.
-
 (* 6 ns in every 11 and 3 in every 7, which is 75/77. The work of both comes at 11. The second
    spends 3 ns before its refill at 14 and 3 right after it, due at 21, and leaves 5 of the 11 ns
    until 22 to the first, which is to have 6. *)
-Definition two_shares (s : nat) : server :=
-  match s with
-  | 0 => {| every := 11; budget := 6; within := 11; rank := 0 |}
-  | _ => {| every := 7; budget := 3; within := 7; rank := 0 |}
-  end.
-
 Theorem ertds_theorem_2_refuted : exists servers h s k,
   s < 2 /\ (forall i, i < 2 -> 0 < budget (servers i) <= every (servers i)) /\
   paying Deferrable 2 servers ByDeadline h /\ sharing Idle servers h /\
@@ -154,15 +142,15 @@ Theorem ertds_theorem_2_refuted : exists servers h s k,
   amount (charged h s) (k * every (servers s)) (every (servers s)) < budget (servers s).
 Proof.
   set (given := coming [11] [11]).
-  exists two_shares,
-    (pcpu Deferrable 2 two_shares ByDeadline Idle (fun _ => once [11]) (fun _ => given)), 0, 1.
-  destruct (pcpu_legal Deferrable 2 two_shares ByDeadline Idle (fun _ => once [11])
+  exists (two_servers 11 6 7 3), (pcpu Deferrable 2 (two_servers 11 6 7 3) ByDeadline Idle
+    (fun _ => once [11]) (fun _ => given)), 0, 1.
+  destruct (pcpu_legal Deferrable 2 (two_servers 11 6 7 3) ByDeadline Idle (fun _ => once [11])
     (fun _ => given)) as (follows & shares & _); [intros; cbn; lia|intros; apply coming_jobs|].
   split; [lia|]. split; [intros [|i] _; cbn; lia|]. split; [exact follows|].
   split; [exact shares|]. split; [|split].
   - exists 77. split; [lia|]. split; [|vm_compute; lia].
     intros [|i] _; [now exists 7|now exists 11].
-  - intros x there. cbn [every two_shares] in there.
+  - intros x there. cbn [every two_servers] in there.
     assert (In x (seq 11 11)) as at_work by (apply in_seq; lia).
     repeat destruct at_work as [<-|at_work]; [vm_compute; reflexivity..|easy].
   - vm_compute. lia.
@@ -173,12 +161,6 @@ Qed.
 (* 2 ns in every 4 above 2 in every 8. The first needs 1 ns of its budget. What it leaves at 1 the
    second borrows, pays for, and so has spent its budget at 3 when a job comes, that would be done
    at 4 and now waits for the next period. *)
-Definition two_in_eight (s : nat) : server :=
-  match s with
-  | 0 => {| every := 4; budget := 2; within := 4; rank := 0 |}
-  | _ => {| every := 8; budget := 2; within := 8; rank := 1 |}
-  end.
-
 Definition sensor_control (s : nat) : list nat := match s with 0 => [1] | _ => [1; 1] end.
 
 Theorem csa_lemma_2_of_jobs_refuted : exists servers domains idle lent in_idle in_lent j x,
@@ -196,24 +178,28 @@ Theorem csa_lemma_2_of_jobs_refuted : exists servers domains idle lent in_idle i
 Proof.
   set (domains s := once (sensor_control s)).
   set (given s := coming (sensor_control s) [0; 3]).
-  pose (at_pcpu by_slack := pcpu Periodic 2 two_in_eight ByRank by_slack domains given).
-  pose (in_pcpu by_slack := pcpu_inner Periodic 2 two_in_eight ByRank by_slack domains given).
-  assert (legal : forall by_slack, paying Periodic 2 two_in_eight ByRank (at_pcpu by_slack) /\
-    sharing by_slack two_in_eight (at_pcpu by_slack) /\
+  pose (at_pcpu by_slack := pcpu Periodic 2 (two_servers 4 2 8 2) ByRank by_slack domains given).
+  pose (in_pcpu by_slack :=
+    pcpu_inner Periodic 2 (two_servers 4 2 8 2) ByRank by_slack domains given).
+  assert (legal : forall by_slack,
+    paying Periodic 2 (two_servers 4 2 8 2) ByRank (at_pcpu by_slack) /\
+    sharing by_slack (two_servers 4 2 8 2) (at_pcpu by_slack) /\
     forall s, s < 2 -> inside (at_pcpu by_slack) s (domains s) (in_pcpu by_slack s)).
-  { intros by_slack. apply (pcpu_legal Periodic 2 two_in_eight ByRank by_slack domains given);
+  { intros by_slack.
+    apply (pcpu_legal Periodic 2 (two_servers 4 2 8 2) ByRank by_slack domains given);
       [intros; cbn; lia|intros; apply coming_jobs]. }
-  assert (budgets : forall by_slack s, s < 2 -> periodic (every (two_in_eight s))
-    (budget (two_in_eight s)) (within (two_in_eight s)) (charged (at_pcpu by_slack) s)).
+  assert (budgets : forall by_slack s, s < 2 ->
+    periodic (every (two_servers 4 2 8 2 s)) (budget (two_servers 4 2 8 2 s))
+      (within (two_servers 4 2 8 2 s)) (charged (at_pcpu by_slack) s)).
   { intros by_slack s low. destruct (legal by_slack) as (follows & shares & _).
-    apply (servers_fixed_priority 2 two_in_eight Periodic by_slack); try assumption.
+    apply (servers_fixed_priority 2 (two_servers 4 2 8 2) Periodic by_slack); try assumption.
     - intros [|i] _; cbn; lia.
     - discriminate.
     - destruct s as [|s]; cbn; lia.
     - destruct s as [|s]; cbn; lia.
     - destruct s as [|[|s]]; [exists 2|exists 4|lia]; vm_compute; lia. }
-  exists two_in_eight, domains, (at_pcpu Idle), (at_pcpu Lend), (in_pcpu Idle), (in_pcpu Lend),
-    (1, 0), 4.
+  exists (two_servers 4 2 8 2), domains, (at_pcpu Idle), (at_pcpu Lend), (in_pcpu Idle),
+    (in_pcpu Lend), (1, 0), 4.
   split; [intros [|s] _; cbn; lia|]. do 4 (split; [apply legal|]). split; [|split; [|split]].
   - intros s low. split; [now apply budgets|]. split; [now apply budgets|].
     split; [now apply legal|]. split; [now apply legal|]. repeat split.
@@ -229,12 +215,6 @@ Qed.
    due at 14. At 11, where that job is done, another comes and begins a new period, due at 17, as
    2 ns are more than the bandwidth allows until 14. So the other server is first at 12, and from 5
    to 14 the first one has 2 ns, although it is never without work. *)
-Definition three_in_six (s : nat) : server :=
-  match s with
-  | 0 => {| every := 6; budget := 3; within := 6; rank := 0 |}
-  | _ => {| every := 4; budget := 2; within := 4; rank := 0 |}
-  end.
-
 Definition short_jobs : domain :=
   {| size := 1; members := fun _ => {| cost := 1; period := 1; deadline := 1; jitter := 0 |};
      model.scheduler := EarliestDeadline |}.
@@ -257,8 +237,9 @@ Proof.
     do 6 (destruct k as [|k]; [cbn; lia|]). destruct k; cbn; lia. }
   assert (shape : forall s i, i < size (domains s) -> 0 < period (members (domains s) i))
     by (intros [|s] i _; cbn; lia).
-  exists three_in_six, domains, (cbs_arrives 2 three_in_six domains given),
-    (cbs_pcpu 2 three_in_six domains given), (cbs_inner 2 three_in_six domains given), 0, 5, 9.
+  exists (two_servers 6 3 4 2), domains, (cbs_arrives 2 (two_servers 6 3 4 2) domains given),
+    (cbs_pcpu 2 (two_servers 6 3 4 2) domains given),
+    (cbs_inner 2 (two_servers 6 3 4 2) domains given), 0, 5, 9.
   split; [intros [|i] _; cbn; lia|]. split.
   { exists 12. split; [lia|]. split; [|vm_compute; lia].
     intros [|i] _; [now exists 2|now exists 3]. }

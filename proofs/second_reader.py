@@ -22,7 +22,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-POLICIES = {
+RULES = {
     f"{budget}+{order}{slack}": (budget, order)
     for budget, slacks in {
         "periodic": ("+lend", "+reclaim"),
@@ -32,17 +32,13 @@ POLICIES = {
     for order in ("fp", "edf")
     for slack in ("", "+none", *slacks)
 }
-POLICIES |= {f"{name}+partitioned": rules for name, rules in POLICIES.items()}
+POLICIES = RULES | {f"{name}+partitioned": rules for name, rules in RULES.items()}
 POLICIES |= dict.fromkeys(("ptps", "wcps", "crps"), ("periodic", "fp"))
 POLICIES |= dict.fromkeys(("hsf-fp", "partitioned-hsf-fp"), ("periodic", "fp"))
 POLICIES |= {"ds": ("deferrable", "fp"), "polling": ("polling", "fp")}
 """The policies with servers on pcpus of their own: their budget rule, and the order of servers."""
-ON_ONE = dict.fromkeys(("rtds", "ertds"), ("deferrable", "edf"))
-ON_ONE |= {
-    name.removesuffix("+partitioned") + "+global": rules
-    for name, rules in POLICIES.items()
-    if name.endswith("+partitioned")
-}
+ON_ONE = {f"{name}+global": rules for name, rules in RULES.items()}
+ON_ONE |= dict.fromkeys(("rtds", "ertds"), ("deferrable", "edf"))
 """Those that decide for all pcpus together: on one pcpu the same."""
 
 UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}

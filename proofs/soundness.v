@@ -507,8 +507,7 @@ Qed.
 
 Lemma sums_known : total (fun one => r_cost one * (product (map v_server vms) / r_period one))
     (map v_server vms) <= product (map v_server vms) ->
-  exists M, (0 < M /\ (forall i, i < length vms -> exists q, M = q * every (servers i)) /\
-    sum (length vms) (fun i => budget (servers i) * (M / every (servers i))) <= M)%nat.
+  bandwidth_at_most_1 (length vms) servers.
 Proof.
   intros sums.
   assert (multiple : forall l, (forall one, In one l -> 0 < r_period one) ->

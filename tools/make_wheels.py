@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Builds what is released into dist/: -m tools.make_wheels [--all] [x86_64|aarch64]...
 

@@ -377,22 +377,6 @@ certificate, resolve, analyze = (
 RBF, DBF, HORIZON = certificate.rbf, certificate.dbf, certificate._horizon
 RANKS, MINIMAL_BUDGET = certificate.component_of_tasks, resolve.minimal_budget
 HOST_LEVEL, WINDOWS = analyze.host_level, certificate._windows
-
-
-@pytest.mark.parametrize(
-    "system", [wakes_of_hops(), *map(known_chain, KNOWN)], ids=["wakes", *KNOWN]
-)
-def test_what_was_once_a_false_yes_is_not_proved(system: System, files: Files) -> None:
-    """Chains of hops are beyond all theorems: nothing is certified, and nobody believes a claim."""
-    certificate = files.certify(system)
-    assert not certificate.domains
-    claimed = tuple(
-        DomainEvidence(domain=one.domain, supply="general") for one in certificate.servers
-    )
-    forged = certificate.replace(domains=claimed, not_certified=())
-    assert files.read(certificate_text(forged)) != 0
-
-
 SERVERS, FIND = certificate._server_evidence, certificate.find_proof
 
 
@@ -496,6 +480,20 @@ RULE_OF = {
     "the harmonic supply for polling servers": "polling",
 }
 """The budget rule of the servers that a fault is about; where it is left out, periodic."""
+
+
+@pytest.mark.parametrize(
+    "system", [wakes_of_hops(), *map(known_chain, KNOWN)], ids=["wakes", *KNOWN]
+)
+def test_what_was_once_a_false_yes_is_not_proved(system: System, files: Files) -> None:
+    """Chains of hops are beyond all theorems: nothing is certified, and nobody believes a claim."""
+    certificate = files.certify(system)
+    assert not certificate.domains
+    claimed = tuple(
+        DomainEvidence(domain=one.domain, supply="general") for one in certificate.servers
+    )
+    forged = certificate.replace(domains=claimed, not_certified=())
+    assert files.read(certificate_text(forged)) != 0
 
 
 @pytest.mark.parametrize("fault", FAULTS)

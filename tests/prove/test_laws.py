@@ -554,7 +554,7 @@ def test_each_broken_law_is_named(decider: Path, rule: BudgetRule) -> None:
         at_one = (*damaged(world, instant), *with_another_job(world, instant))
         cases += [(case, f"at {instant}: ") for case in at_one]
         cases += [(case, "") for case in with_less(world)]
-        cases += [(case, "") for case in with_other_jobs(world) if number < 100]
+        cases += [(case, "") for case in with_other_jobs(world) if number < 150]
     said = decided(decider, [world for (world, _), _ in cases])
     for ((world, laws), begin), text in zip(cases, said, strict=True):
         broken = next((law for law in laws if text.endswith(law)), None)

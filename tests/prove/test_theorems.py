@@ -50,7 +50,7 @@ FALSEHOODS: dict[str, Change] = {
         "if (if h =? i then true else rank h <? rank i)",
     ),
     "deferrable-without-jitter": ("model.v", "jitter := every one - budget one", "jitter := 0"),
-    "ertds-with-one-less": ("refuted.v", "budget := 6;", "budget := 5;"),
+    "ertds-with-one-less": ("refuted.v", "two_servers 11 6 7 3", "two_servers 11 5 7 3"),
     "csa-lemma-2-without-lending": ("refuted.v", "sharing Lend servers", "sharing Idle servers"),
     "cbs-renewed-too-late": ("cbs.v", "<? left its * every one", "<? left its * every one - 1"),
     "cbs-without-a-bound-for-breaks": ("refuted.v", "0, 5, 9.", "0, 5, 6."),
