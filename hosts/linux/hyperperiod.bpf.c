@@ -987,6 +987,41 @@ void BPF_PROG(hyperperiod_exit, struct scx_exit_info *info) {
     __sync_lock_test_and_set(&lx.attached, 0);
 }
 
+/* --- what the kernel writes down of all when it ends us, or is asked to (sysrq-D) ---------------
+ */
+
+#define WRITE(format, ...)                                                                         \
+    ({                                                                                             \
+        static char text[] = format;                                                               \
+        hp_u64 numbers[] = {__VA_ARGS__};                                                          \
+        scx_bpf_dump_bstr(text, numbers, sizeof(numbers));                                         \
+    })
+
+SEC("struct_ops/hyperperiod_dump")
+void BPF_PROG(hyperperiod_dump, struct scx_dump_ctx *context) {
+    WRITE("places %llu, global %llu, parked %llx", lx.places, lx.global, lx.parked);
+}
+
+/* A cpu that is not managed says nothing; times are the core's. */
+SEC("struct_ops/hyperperiod_dump_cpu")
+void BPF_PROG(hyperperiod_dump_cpu, struct scx_dump_ctx *context, s32 number, bool idle) {
+    const struct managed *cpu = cpu_by((hp_u32)number);
+
+    if (cpu)
+        WRITE("place %llu, granted %lld until %lld, payer %lld, runs %lld, timer %lld, now %llu",
+              cpu->place, (s32)cpu->granted, cpu->until_ns, (s32)cpu->payer, (s32)cpu->running,
+              cpu->armed_ns, bpf_ktime_get_ns() - lx.base_ns);
+}
+
+SEC("struct_ops/hyperperiod_dump_task")
+void BPF_PROG(hyperperiod_dump_task, struct scx_dump_ctx *context, struct task_struct *p) {
+    const struct thread *thread = thread_of(p);
+
+    if (thread)
+        WRITE("server %lld, counted %lld, place %llu, held since %llu", (s32)thread->server,
+              (s32)thread->counted, thread->place, thread->held_ns);
+}
+
 SEC(".struct_ops.link")
 struct sched_ext_ops hyperperiod_ops = {
     .select_cpu = (void *)hyperperiod_select_cpu,
@@ -1005,6 +1040,9 @@ struct sched_ext_ops hyperperiod_ops = {
     .cgroup_set_bandwidth = (void *)hyperperiod_cgroup_set_bandwidth,
     .cpu_online = (void *)hyperperiod_cpu_online,
     .cpu_offline = (void *)hyperperiod_cpu_offline,
+    .dump = (void *)hyperperiod_dump,
+    .dump_cpu = (void *)hyperperiod_dump_cpu,
+    .dump_task = (void *)hyperperiod_dump_task,
     .init = (void *)hyperperiod_init,
     .exit = (void *)hyperperiod_exit,
     .flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED

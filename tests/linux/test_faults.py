@@ -9,6 +9,7 @@ used is what the record says.
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 from tests.linux.fault_scripts import (
@@ -113,6 +114,23 @@ finish
 """
 
 
+def written_down() -> str:
+    """The kernel writes down the state of all, as before it ends a scheduler."""
+    return f"""\
+begin written "name=ds pcpus=0"
+{TWO}
+all_run $one $two
+trace=/sys/kernel/tracing
+busybox mount -t tracefs tracefs $trace
+echo 1 >$trace/events/sched_ext/sched_ext_dump/enable
+echo D >/proc/sysrq-trigger
+busybox cat $trace/trace >/left/written/state
+fact one $one
+finish
+{GONE}
+"""
+
+
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
     """What all hardships left."""
@@ -126,6 +144,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
         workload_killed(SEED, 12),
         clients_killed(SEED, 12),
         lock_held(),
+        written_down(),
         taken_over(),
         other_layout(),
         random_ends("ends", SEED, ENDS),
@@ -136,7 +155,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
 ENDS = random.Random(SEED).sample(["both", "scheduler"], 2) + ["daemon"] * 8
 """What ends, one after the other; the rings are those of the last start."""
 NAMES = ("changed", "changed_global", "cgroups", "storm", "changes", "memory", "killed",
-         "clients", "held", "layout", "ends")  # fmt: skip
+         "clients", "held", "written", "layout", "ends")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -223,6 +242,17 @@ def test_a_lock_that_cannot_be_had_ends_the_scheduler(left: dict[str, Left]) -> 
     assert not ended["running"]
     assert left["held"].status["running"]
     assert left["held"].status["ends"] == 1
+
+
+def test_the_kernel_writes_down_who_has_which_server(left: dict[str, Left]) -> None:
+    """Of the whole, of the cpu, on which a thread without a server has asked for it, and of each
+    thread that wants to run."""
+    written = left["written"].files["state"].decode()
+    assert "places 1, global 0, parked 0" in written
+    assert re.search(r"place 0, granted -1 until \d+, payer -1, runs -1, timer \d+", written)
+    one = re.search(rf"\[{left['written'].number('one')}\].*?server (-?\d+)", written, re.DOTALL)
+    assert one and one[1] == "0"
+    assert "server 1, counted 1" in written
 
 
 def test_servers_go_on_without_a_daemon(left: dict[str, Left]) -> None:
