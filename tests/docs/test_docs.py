@@ -14,10 +14,11 @@ from typing import Any
 import click
 import pytest
 
-from docs import console, keys, proofs, timeline
+from docs import console, keys, price, proofs, timeline
 from hyperperiod.analysis import AnalysisResult
 from hyperperiod.cli import main
 from hyperperiod.hosts.result import ComparisonResult
+from hyperperiod.measured import read
 from hyperperiod.model import load_system
 from hyperperiod.model.policy import PRESETS
 from hyperperiod.model.result_kinds import Object
@@ -156,6 +157,10 @@ def test_commands_print_what_the_page_shows(page: Path) -> None:
 @pytest.mark.parametrize("name", timeline.PICTURES)
 def test_pictures_are_what_the_simulator_does(name: str) -> None:
     assert (TOP / "docs" / "pictures" / f"{name}.svg").read_text() == timeline.svg(name)
+
+
+def test_the_picture_of_the_price_is_that_of_its_numbers() -> None:
+    assert price.FILE.read_text() == price.svg(read()["linux_host"].numbers)
 
 
 def test_every_package_that_the_tools_install_is_explained() -> None:

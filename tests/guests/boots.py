@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boots guests under a stock Xen and reads their rings, for tests of the guests alone.
+"""Boots guests under Xen's own schedulers and reads their rings, for tests of the guests alone.
 
 One instruction is one nanosecond and every run is the same; times are nanoseconds since the
 epoch.
@@ -127,7 +127,7 @@ def console_of(guests: Sequence[Told], xen: str, pattern: str) -> str:
 def booted(
     guests: Sequence[Told], xen: str, folder: Path, pcpus: int
 ) -> AbstractContextManager[RunningXen]:
-    """A machine with these guests, under the stock Xen."""
+    """A machine with these guests, under one of Xen's own schedulers."""
     for tool, package in (
         ("qemu-system-aarch64", "qemu-system-arm"),
         ("dtc", "device-tree-compiler"),
@@ -138,7 +138,7 @@ def booted(
         Guest(guest(), told.words, told.memory_bytes, told.vcpus, told.ramdisk) for told in guests
     )
     machine = XenMachine(
-        image("arm64-stock"),
+        image("arm64"),
         f"{xen} guest_loglvl=all",
         described,
         pcpus=pcpus,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guests under a stock Xen: what they record against what was worked out, by hand or simulated.
+"""Guests under Xen's own schedulers: what they record against what was worked out by hand, or
+simulated.
 
 A guest that is alone on its pcpu (the null scheduler) has only Xen's timer interrupt between it
 and the simulator. SLACK_NS is what that and the executive's own work may cost per job; it is

@@ -245,13 +245,14 @@ def test_a_lock_that_cannot_be_had_ends_the_scheduler(left: dict[str, Left]) -> 
 
 
 def test_the_kernel_writes_down_who_has_which_server(left: dict[str, Left]) -> None:
-    """Of the whole, of the cpu, on which a thread without a server has asked for it, and of each
-    thread that wants to run."""
+    """Its dump is of the whole, of the cpu, on which a thread without a server has asked for it,
+    and of each thread that wants to run."""
     written = left["written"].files["state"].decode()
     assert "places 1, global 0, parked 0" in written
     assert re.search(r"place 0, granted -1 until \d+, payer -1, runs -1, timer \d+", written)
     one = re.search(rf"\[{left['written'].number('one')}\].*?server (-?\d+)", written, re.DOTALL)
-    assert one and one[1] == "0"
+    assert one is not None
+    assert one[1] == "0"
     assert "server 1, counted 1" in written
 
 

@@ -16,10 +16,9 @@ from bench.environment import SkippedError
 from tests.support.on_linux import need_linux
 
 from bench import linux_host
-from docs import price
 from hyperperiod.measured import read
 
-pytestmark = pytest.mark.xdist_group("price on linux")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("price on linux")]
 
 SECTION = "linux_host"
 TOLERANCE = 0.1
@@ -53,10 +52,6 @@ def test_the_file_of_measured_numbers_is_still_true() -> None:
     for name, value in now().items():
         if "delay" not in name and not name.startswith(free):
             assert value == pytest.approx(kept()[name], rel=TOLERANCE), name
-
-
-def test_the_picture_is_that_of_the_numbers() -> None:
-    assert price.FILE.read_text() == price.svg(read()[SECTION].numbers)
 
 
 def test_a_neighbour_moves_nothing_under_fixed_priorities() -> None:

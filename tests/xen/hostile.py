@@ -82,7 +82,7 @@ def ours(policy: str, hostile: str | None, *, server: bool = False) -> Responses
     busy = Task.of({"name": "busy", "kind": "busy"})
     domains = (VICTIM, Domain.of({"name": "hostile", "task": (busy,), **rest}))
     system = System(name="isolation", policy=parse_policy(policy), domains=domains)
-    return _run("arm64", _arguments(system), hostile)
+    return _run(_arguments(system), hostile)
 
 
 def ours_with_item(policy: str, hostile: str, item: str) -> Responses:
@@ -91,7 +91,7 @@ def ours_with_item(policy: str, hostile: str, item: str) -> Responses:
     system = System(name="isolation", policy=parse_policy(policy), domains=domains)
     arguments = _arguments(system)
     assert "d2=best-effort" in arguments
-    return _run("arm64", arguments.replace("d2=best-effort", item), hostile)
+    return _run(arguments.replace("d2=best-effort", item), hostile)
 
 
 def _arguments(system: System) -> str:
@@ -99,13 +99,13 @@ def _arguments(system: System) -> str:
 
 
 def stock(scheduler: str, hostile: str | None) -> Responses:
-    """Under one of Xen's own schedulers as it is."""
-    return _run("arm64-stock", f"sched={scheduler}", hostile)
+    """Under one of Xen's own schedulers."""
+    return _run(f"sched={scheduler}", hostile)
 
 
-def _run(flavour: str, arguments: str, hostile: str | None) -> Responses:
+def _run(arguments: str, hostile: str | None) -> Responses:
     need_xen()
-    image = need_xen(flavour)
+    image = need_xen("arm64")
     alone = System(name="victim", policy=parse_policy("ds"), domains=(VICTIM,))
     words = guest_words(
         alone,
