@@ -126,20 +126,21 @@ Lemma told_before judged h inner newer old :
 Proof. induction newer as [|one newer IH]; [easy|]. intros [_ known]. auto. Qed.
 
 (* A schedule keeps the laws if and only if a run begins with it. *)
-Theorem lawful_begins sys p entries schedule :
+Theorem lawful_begins sys p entries schedule : s_policy sys <> Bandwidth ->
   lawful sys p entries schedule = None <->
   exists h inner, run_of sys p h inner /\ begins sys p entries schedule h inner.
 Proof.
-  unfold lawful, begins. set (vms := on_pcpu sys p).
+  unfold lawful, begins, run_of. destruct (s_policy sys) as [by_rule by_order|]; [intros _|easy].
+  set (vms := on_pcpu sys p).
   set (servers i := server_of (nth i vms no_vm)). set (domains s := domain_of (nth s vms no_vm)).
   set (candidates s (_ : nat) := entries_jobs (domains s) (nth s entries [])). split.
   - destruct (first _ (seq 0 (length vms))) as [|] eqn:jobs; [discriminate|]. intros kept.
-    set (h := machine (s_rule sys) (length vms) servers (s_order sys) (s_slack sys) (judged_on vms)
+    set (h := machine by_rule (length vms) servers by_order (s_slack sys) (judged_on vms)
       domains (given_on vms entries) candidates schedule).
-    set (in_it := inner (s_rule sys) (length vms) servers (s_order sys) (s_slack sys)
+    set (in_it := inner by_rule (length vms) servers by_order (s_slack sys)
       (judged_on vms) domains (given_on vms entries) candidates schedule).
     exists h, in_it. split; [split; [|split]|split].
-    + apply (machine_follows (s_rule sys)); [apply real_jobs|apply all_jobs|exact kept].
+    + apply (machine_follows by_rule); [apply real_jobs|apply all_jobs|exact kept].
     + apply machine_shares; [apply real_jobs|apply all_jobs|exact kept].
     + intros s low its. assert (judged_on vms s = true) as yes by now apply judged_is.
       assert (In s (seq 0 (length vms))) as there
@@ -149,9 +150,9 @@ Proof.
       split; [|exact on_time].
       apply machine_inside; [apply real_jobs|apply all_jobs|exact kept|exact yes|exact shape].
     + now intros s _ j.
-    + assert (known := story_told (s_rule sys) (length vms) servers (s_order sys) (s_slack sys)
+    + assert (known := story_told by_rule (length vms) servers by_order (s_slack sys)
         (judged_on vms) domains (given_on vms entries) candidates schedule (length schedule)).
-      rewrite (begins_with (s_rule sys) (length vms) servers (s_order sys) (s_slack sys)
+      rewrite (begins_with by_rule (length vms) servers by_order (s_slack sys)
         (judged_on vms) domains (given_on vms entries) candidates schedule [] schedule eq_refl)
         in known.
       exact known.
@@ -159,7 +160,7 @@ Proof.
     rewrite first_of_none.
     + induction schedule as [|one rest IH]; [reflexivity|]. cbn [history_broken].
       pose proof known as [now past]. rewrite (IH past).
-      apply (laws_told (s_rule sys) (length vms) servers (s_order sys) (s_slack sys)
+      apply (laws_told by_rule (length vms) servers by_order (s_slack sys)
         (judged_on vms) domains (given_on vms entries) candidates h in_it same); try assumption.
       * apply real_jobs.
       * apply all_jobs.
@@ -185,7 +186,10 @@ Theorem lawful_in_time sys p entries schedule :
   work r j <= times j (map (ran s) (skipn (length schedule - due (members one) r j) schedule)).
 Proof.
   intros good kept s j one r yes inside over.
-  apply lawful_begins in kept as (h & in_it & legal & same & known).
+  assert (s_policy sys <> Bandwidth) as decided.
+  { intros is_it. unfold lawful in kept. rewrite is_it in kept.
+    now destruct (first _ (seq 0 _)) in kept. }
+  apply (lawful_begins _ _ _ _ decided) in kept as (h & in_it & legal & same & known).
   pose proof yes as its. apply judged_is in its as [low its].
   pose proof (check_sound sys good p h in_it legal s low its j inside) as done.
   unfold complete, due in done. fold one in done. destruct (same s yes j) as (_ & -> & ->) in done.

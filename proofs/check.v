@@ -152,9 +152,9 @@ Definition edf_fails (rows : list (N * row)) (P B x M L : N) (points : list N) :
   then Some ("horizon " ++ show L ++ " is too short")
   else points_fail rows P B x L points.
 
-Definition blackout_of (by_rule : rule) (f : form) (P B : N) : N :=
-  match f, by_rule with
-  | General, Polling => P + (P - B)
+Definition blackout_of (by_policy : policy) (f : form) (P B : N) : N :=
+  match f, by_policy with
+  | General, Periods Polling _ => P + (P - B)
   | General, _ => P - B + (P - B)
   | Harmonic, _ => P - B
   end.
@@ -166,18 +166,19 @@ Definition harmonic_fails (P : N) (one : N * row) : option string :=
   else Some (r_name (snd one) ++ ": not for the harmonic supply: offset, jitter, not periodic, "
              ++ "deadline above the period, or periods that do not divide each other").
 
-Definition domain_fails (by_rule : rule) (one : vm) : option string :=
+Definition domain_fails (by_policy : policy) (one : vm) : option string :=
   let P := r_period (v_server one) in
   let B := r_cost (v_server one) in
   let rows := ranked (v_tasks one) in
-  let x := blackout_of by_rule (v_form one) P B in
+  let x := blackout_of by_policy (v_form one) P B in
   let failed :=
     match first (fun each => if r_period (snd each) =? 0
                              then Some (r_name (snd each) ++ ": period 0") else None) rows with
     | None =>
-        match (match v_form one, by_rule with
+        match (match v_form one, by_policy with
                | General, _ => None
-               | Harmonic, Polling => Some "the harmonic supply is not for polling servers"
+               | Harmonic, Periods Polling _ | Harmonic, Bandwidth =>
+                   Some "the harmonic supply is for periodic and deferrable servers alone"
                | Harmonic, _ => first (harmonic_fails P) rows
                end) with
         | None =>
@@ -196,15 +197,15 @@ Definition domain_fails (by_rule : rule) (one : vm) : option string :=
 
 (* The jitter of a server among servers: a deferrable one may spend a budget at the end of a period
    and the next one right after it. *)
-Definition jitter_of (by_rule : rule) (P B : N) : N :=
-  match by_rule with
-  | Deferrable => P - B
+Definition jitter_of (by_policy : policy) (P B : N) : N :=
+  match by_policy with
+  | Periods Deferrable _ => P - B
   | _ => 0
   end.
 
-Definition numbers_fail (by_rule : rule) (one : row) : option string :=
+Definition numbers_fail (by_policy : policy) (one : row) : option string :=
   if (0 <? r_cost one) && (r_cost one <=? r_period one) && (r_deadline one =? r_period one)
-     && (r_jitter one =? jitter_of by_rule (r_period one) (r_cost one))
+     && (r_jitter one =? jitter_of by_policy (r_period one) (r_cost one))
   then None
   else Some (r_name one ++ ": budget " ++ show (r_cost one) ++ " in period "
              ++ show (r_period one)).
@@ -235,15 +236,15 @@ Definition pcpu_fails (sys : system) (p : N) : option string :=
     | None => None
     | Some why => Some ("server of " ++ why)
     end in
-  match first (numbers_fail (s_rule sys)) servers with
+  match first (numbers_fail (s_policy sys)) servers with
   | None =>
-      match s_order sys, s_rule sys with
-      | ByRank, by_rule => first (fun one =>
+      match s_policy sys with
+      | Periods by_rule ByRank => first (fun one =>
           also_if (v_judged one || negb (r_window (v_server one) =? 0))
             (told_of (server_fails by_rule servers (v_server one)))) vms
-      | ByDeadline, Deferrable => first (fun one =>
+      | Periods Deferrable ByDeadline => first (fun one =>
           also_if (v_judged one) (told_of (spending_fails servers (v_server one)))) vms
-      | ByDeadline, _ =>
+      | Periods _ ByDeadline | Bandwidth =>
           let all := product servers in
           also_if (existsb v_judged vms)
             (if total (fun one => r_cost one * (all / r_period one)) servers <=? all then None
@@ -254,6 +255,6 @@ Definition pcpu_fails (sys : system) (p : N) : option string :=
 
 Definition check (sys : system) : option string :=
   match first (pcpu_fails sys) (nodup N.eq_dec (map v_pcpu (s_vms sys))) with
-  | None => first (fun one => also_if (v_judged one) (domain_fails (s_rule sys) one)) (s_vms sys)
+  | None => first (fun one => also_if (v_judged one) (domain_fails (s_policy sys) one)) (s_vms sys)
   | found => found
   end.

@@ -233,8 +233,13 @@ Definition lawful (sys : system) (p : N) (entries : list (list (list entry)))
   match first (fun s => also_if (judged_on vms s)
                 (entries_fail (nth s vms no_vm) (nth s entries []))) (seq 0 (length vms)) with
   | None =>
-      history_broken (s_rule sys) (length vms) (fun i => server_of (nth i vms no_vm)) (s_order sys)
-        (s_slack sys) (judged_on vms) (fun s => domain_of (nth s vms no_vm)) (given_on vms entries)
-        (fun s _ => entries_jobs (domain_of (nth s vms no_vm)) (nth s entries [])) schedule
+      match s_policy sys with
+      | Periods by_rule by_order =>
+          history_broken by_rule (length vms) (fun i => server_of (nth i vms no_vm)) by_order
+            (s_slack sys) (judged_on vms) (fun s => domain_of (nth s vms no_vm))
+            (given_on vms entries)
+            (fun s _ => entries_jobs (domain_of (nth s vms no_vm)) (nth s entries [])) schedule
+      | Bandwidth => Some "constant bandwidth servers are not decided"
+      end
   | found => found
   end.

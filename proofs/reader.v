@@ -471,7 +471,7 @@ Definition is_best_effort (one : source) : result bool :=
   with_default truth "best_effort" (keys_there one) false.
 
 (* The server of a domain, as the certificate has it and the system file allows. *)
-Definition server_row (by_rule : rule) (by_period one_pcpu : bool) (one : source) (said : table)
+Definition server_row (by_policy : policy) (by_period one_pcpu : bool) (one : source) (said : table)
   : result (row * N) :=
   let l := keys_there one in
   name <- required text "name" l ;;
@@ -513,7 +513,7 @@ Definition server_row (by_rule : rule) (by_period one_pcpu : bool) (one : source
              end) ;;
     window <- with_default number "window" said 0 ;;
     Good ({| r_name := name; r_number := rank; r_cost := budget; r_period := period;
-             r_deadline := period; r_jitter := jitter_of by_rule period budget; r_strict := true;
+             r_deadline := period; r_jitter := jitter_of by_policy period budget; r_strict := true;
              r_window := window; r_demand := None; r_supply := None; r_jobs := [] |}, pcpu)).
 
 Definition unjudged (server : row) (pcpu : N) : vm :=
@@ -587,30 +587,31 @@ Definition gathered (one : source) : result source :=
       end
   end.
 
-Definition rules := (rule * order * slack)%type.
+Definition rules := (policy * slack)%type.
 
 (* The presets. A global policy on one pcpu is as one that decides on each. *)
 Definition presets (one_pcpu : bool) : list (string * rules) :=
-  (if one_pcpu then [("rtds", (Deferrable, ByDeadline, Behind));
-                     ("ertds", (Deferrable, ByDeadline, Behind))] else []) ++
-  [("ptps", (Periodic, ByRank, Idle)); ("wcps", (Periodic, ByRank, Lend));
-   ("crps", (Periodic, ByRank, Reclaim)); ("hsf-fp", (Periodic, ByRank, Idle));
-   ("partitioned-hsf-fp", (Periodic, ByRank, Idle)); ("ds", (Deferrable, ByRank, Idle));
-   ("polling", (Polling, ByRank, Idle))].
+  (if one_pcpu then [("rtds", (Periods Deferrable ByDeadline, Behind));
+                     ("ertds", (Periods Deferrable ByDeadline, Behind))] else []) ++
+  [("ptps", (Periods Periodic ByRank, Idle)); ("wcps", (Periods Periodic ByRank, Lend));
+   ("crps", (Periods Periodic ByRank, Reclaim)); ("hsf-fp", (Periods Periodic ByRank, Idle));
+   ("partitioned-hsf-fp", (Periods Periodic ByRank, Idle));
+   ("ds", (Periods Deferrable ByRank, Idle)); ("polling", (Periods Polling ByRank, Idle));
+   ("cbs", (Bandwidth, Idle))].
 
 (* All others are budget+order, and behind it +slack, +scope or both. *)
 Definition policies (one_pcpu : bool) : list (string * rules) :=
   presets one_pcpu ++
-  flat_map (fun '(budget, by_rule) => flat_map (fun '(order_, by_order) =>
-      flat_map (fun '(slack_, by_slack) =>
-          map (fun scope => (budget ++ order_ ++ slack_ ++ scope, (by_rule, by_order, by_slack)))
-            ("" :: "+partitioned" :: if one_pcpu then ["+global"] else []))
-        (("", Idle) :: ("+none", Idle) :: match by_rule with
-           | Periodic => [("+lend", Lend); ("+reclaim", Reclaim)]
-           | _ => [("+spare", Behind); ("+extra", Behind)]
-           end))
-      [("+fp", ByRank); ("+edf", ByDeadline)])
-    [("periodic", Periodic); ("deferrable", Deferrable); ("polling", Polling)].
+  flat_map (fun '(servers, by_policy) => flat_map (fun '(slack_, by_slack) =>
+        map (fun scope => (servers ++ slack_ ++ scope, (by_policy, by_slack)))
+          ("" :: "+partitioned" :: if one_pcpu then ["+global"] else []))
+      (("", Idle) :: ("+none", Idle) :: match by_policy with
+         | Periods Periodic _ => [("+lend", Lend); ("+reclaim", Reclaim)]
+         | _ => [("+spare", Behind); ("+extra", Behind)]
+         end))
+    (("cbs+edf", Bandwidth) :: flat_map (fun '(budget, by_rule) =>
+        [(budget ++ "+fp", Periods by_rule ByRank); (budget ++ "+edf", Periods by_rule ByDeadline)])
+      [("periodic", Periodic); ("deferrable", Deferrable); ("polling", Polling)]).
 
 (* The name of a policy, which may be given as a table of its rules. *)
 Definition policy_name (k : string) (v : value) : result string :=
@@ -636,7 +637,7 @@ Fixpoint policy_of (name : string) (l : list (string * rules)) : result rules :=
 Definition left_out := (string * string)%type.
 
 (* Servers of the certificate are taken in the order of the domains that have one. *)
-Fixpoint join (by_rule : rule) (by_period one_pcpu : bool) (domains : list source)
+Fixpoint join (by_policy : policy) (by_period one_pcpu : bool) (domains : list source)
   (servers proofs gaps : list table) : result (list vm * list left_out) :=
   match domains with
   | [] => match servers, proofs, gaps with
@@ -651,7 +652,7 @@ Fixpoint join (by_rule : rule) (by_period one_pcpu : bool) (domains : list sourc
       if (effort : bool) then
         match proof, gap with
         | None, Some _ =>
-            more <- join by_rule by_period one_pcpu rest servers proofs gaps ;;
+            more <- join by_policy by_period one_pcpu rest servers proofs gaps ;;
             Good (fst more, (name, "best effort") :: snd more)
         | _, _ => Bad (name ++ ": best effort belongs to what is not certified")
         end
@@ -660,9 +661,9 @@ Fixpoint join (by_rule : rule) (by_period one_pcpu : bool) (domains : list sourc
         match servers with
         | [] => Bad (name ++ ": the certificate has no server for it")
         | said :: others =>
-            placed <- server_row by_rule by_period one_pcpu one said ;;
+            placed <- server_row by_policy by_period one_pcpu one said ;;
             let '(server, pcpu) := placed in
-            more <- join by_rule by_period one_pcpu rest others proofs gaps ;;
+            more <- join by_policy by_period one_pcpu rest others proofs gaps ;;
             match proof, gap, beyond_domain one with
             | Some told, None, None =>
                 found <- judged one server pcpu told ;;
@@ -708,7 +709,7 @@ Definition read (system_file certificate : string) : result (system * list left_
         loose <- domains_of tail [] ;;
         domains <- each gathered loose ;;
         Good (name, rules, count, domains)) ;;
-      let '(name, (by_rule, by_order, by_slack), count, domains) := made in
+      let '(name, (by_policy, by_slack), count, domains) := made in
       joined <- within "certificate" (
         tokens <- tokens_of certificate Between [] ;;
         found <- parse (Line :: Line :: tokens ++ tokens)%list AValue tokens ;;
@@ -737,10 +738,9 @@ Definition read (system_file certificate : string) : result (system * list left_
         let by_period := negb (existsb (fun '(one, effort) => negb effort
           && match find "priority" (keys_there one) with Some _ => true | None => false end)
           (combine domains efforts)) in
-        join by_rule by_period (count =? 1) domains servers proofs gaps) ;;
+        join by_policy by_period (count =? 1) domains servers proofs gaps) ;;
       _ <- each (below count) (fst joined) ;;
-      Good ({| s_rule := by_rule; s_order := by_order; s_slack := by_slack;
-               s_vms := fst joined |}, snd joined)
+      Good ({| s_policy := by_policy; s_slack := by_slack; s_vms := fst joined |}, snd joined)
   end.
 
 (* * The answer *)

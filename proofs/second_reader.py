@@ -22,20 +22,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+PAID, BEHIND = ("+lend", "+reclaim"), ("+spare", "+extra")
+BUDGETS = [(one, order) for one in ("periodic", "deferrable", "polling") for order in ("fp", "edf")]
+BUDGETS += [("cbs", "edf")]
 RULES = {
     f"{budget}+{order}{slack}": (budget, order)
-    for budget, slacks in {
-        "periodic": ("+lend", "+reclaim"),
-        "deferrable": ("+spare", "+extra"),
-        "polling": ("+spare", "+extra"),
-    }.items()
-    for order in ("fp", "edf")
-    for slack in ("", "+none", *slacks)
+    for budget, order in BUDGETS
+    for slack in ("", "+none", *(PAID if budget == "periodic" else BEHIND))
 }
 POLICIES = RULES | {f"{name}+partitioned": rules for name, rules in RULES.items()}
 POLICIES |= dict.fromkeys(("ptps", "wcps", "crps"), ("periodic", "fp"))
 POLICIES |= dict.fromkeys(("hsf-fp", "partitioned-hsf-fp"), ("periodic", "fp"))
-POLICIES |= {"ds": ("deferrable", "fp"), "polling": ("polling", "fp")}
+POLICIES |= {"ds": ("deferrable", "fp"), "polling": ("polling", "fp"), "cbs": ("cbs", "edf")}
 """The policies with servers on pcpus of their own: their budget rule, and the order of servers."""
 ON_ONE = {f"{name}+global": rules for name, rules in RULES.items()}
 ON_ONE |= dict.fromkeys(("rtds", "ertds"), ("deferrable", "edf"))
@@ -397,8 +395,8 @@ class Judged(NamedTuple):
         test = require_edf if self.scheduler == "edf" else require_fixed_priority
         try:
             if self.told["supply"] == "harmonic":
-                if self.budget_rule == "polling":
-                    raise LineError("the harmonic supply is not for polling servers")
+                if self.budget_rule not in ("periodic", "deferrable"):
+                    raise LineError(f"the harmonic supply is not for {self.budget_rule} servers")
                 require_harmonic(self.tasks, self.supply.period)
             test(self.tasks, self.supply, self.told)
         except LineError as error:

@@ -2,12 +2,13 @@
 (* What the checker accepts is in time in every run.
 
    First the checker's numbers are those of model.v. Then its two ways of deciding EDF are right,
-   then it is taken apart, from the whole answer to the conditions of the theorems in host.v and
-   deferrable.v. *)
+   then it is taken apart, from the whole answer to the conditions of the theorems in host.v,
+   deferrable.v and cbs_supply.v. *)
 
 From Coq Require Import Arith Bool NArith String List Lia.
 Import ListNotations.
-From Hyperperiod Require Import model supply tasks harmonic host deferrable system check.
+From Hyperperiod Require Import model supply tasks harmonic host deferrable cbs cbs_supply system
+  check.
 
 Local Open Scope N_scope.
 
@@ -337,24 +338,29 @@ Proof.
   now rewrite IH.
 Qed.
 
-Lemma blackout_is by_rule f P B : N.to_nat (blackout_of by_rule f P B) =
-  match f with
-  | General => blackout (N.to_nat P) (N.to_nat B) (N.to_nat P) by_rule
-  | Harmonic => harmonic (N.to_nat P) (N.to_nat B)
+Lemma blackout_is by_policy f P B : N.to_nat (blackout_of by_policy f P B) =
+  match f, by_policy with
+  | General, Periods by_rule _ => blackout (N.to_nat P) (N.to_nat B) (N.to_nat P) by_rule
+  | General, Bandwidth => general (N.to_nat P) (N.to_nat B) (N.to_nat P)
+  | Harmonic, _ => harmonic (N.to_nat P) (N.to_nat B)
   end.
-Proof. destruct f, by_rule; unfold blackout_of, blackout, general, late, harmonic; lia. Qed.
+Proof.
+  destruct f, by_policy as [[] by_order|];
+    unfold blackout_of, blackout, general, late, harmonic; lia.
+Qed.
 
 (* The tests of domains hold, of what they are about. *)
-Lemma domain_enough by_rule one : domain_fails by_rule one = None ->
+Lemma domain_enough by_policy one : domain_fails by_policy one = None ->
   0 < r_cost (v_server one) <= r_period (v_server one) ->
   let P := N.to_nat (r_period (v_server one)) in
   let B := N.to_nat (r_cost (v_server one)) in
   let rows := ranked (v_tasks one) in
   (forall k each, In (k, each) rows -> 0 < r_period each) /\
-  fits (domain_of one) (sbf P B (N.to_nat (blackout_of by_rule (v_form one)
+  fits (domain_of one) (sbf P B (N.to_nat (blackout_of by_policy (v_form one)
     (r_period (v_server one)) (r_cost (v_server one))))) /\
-  (v_form one = Harmonic -> by_rule <> Polling /\ forall each, In each rows ->
-     harmonic_fails (r_period (v_server one)) each = None).
+  (v_form one = Harmonic ->
+     (forall by_order, by_policy <> Periods Polling by_order) /\ by_policy <> Bandwidth /\
+     forall each, In each rows -> harmonic_fails (r_period (v_server one)) each = None).
 Proof.
   intros good server P B rows. unfold domain_fails in good. fold rows in good.
   destruct (first _ rows) eqn:periods in good; [discriminate|].
@@ -368,7 +374,7 @@ Proof.
     destruct (v_order one).
     + destruct (first _ rows) eqn:windows in good; [discriminate|].
       intros i inside. apply (task_enough _ (supplied (r_period (v_server one))
-        (r_cost (v_server one)) (blackout_of by_rule (v_form one) (r_period (v_server one))
+        (r_cost (v_server one)) (blackout_of by_policy (v_form one) (r_period (v_server one))
         (r_cost (v_server one))))).
       * intros t. apply supplied_is.
       * assumption.
@@ -378,7 +384,8 @@ Proof.
       specialize (enough (N.of_nat t)).
       rewrite <- (Nat2N.id t), <- demand_is. unfold P, B. rewrite <- supplied_is. lia.
   - intros formed. rewrite formed in special.
-    destruct by_rule; [|split; [easy|]|discriminate]; [split; [easy|]|]; now apply first_none.
+    destruct by_policy as [[] by_order|]; try discriminate; (split; [easy|]); (split; [easy|]);
+      now apply first_none.
 Qed.
 
 (* The servers of a pcpu, as tasks. *)
@@ -395,7 +402,7 @@ Proof. now destruct (N.leb_spec a b). Qed.
 
 Section System.
 Context (sys : system) (good : check sys = None).
-Context (p : N) (h : host) (inner : nat -> run) (legal : run_of sys p h inner).
+Context (p : N) (h : host).
 Let vms := on_pcpu sys p.
 Let servers (i : nat) : server := server_of (nth i vms no_vm).
 
@@ -416,7 +423,7 @@ Qed.
 Lemma numbers_good s : (s < length vms)%nat ->
   let its := v_server (nth s vms no_vm) in
   0 < r_cost its <= r_period its /\ r_deadline its = r_period its /\
-  r_jitter its = jitter_of (s_rule sys) (r_period its) (r_cost its).
+  r_jitter its = jitter_of (s_policy sys) (r_period its) (r_cost its).
 Proof.
   intros inside its. pose proof (pcpu_good s inside) as fine. unfold pcpu_fails in fine.
   fold vms in fine. destruct (first _ _) eqn:numbers in fine; [discriminate|].
@@ -437,37 +444,39 @@ Proof. unfold rows, tied. now rewrite !map_length. Qed.
 (* A server among servers, as the tests of its rule see it. *)
 Lemma seen i : (i < length vms)%nat ->
   nth_rank rows i = rank (servers i) /\
-  nth_task rows i = match s_rule sys with
-                    | Deferrable => as_deferrable (servers i)
+  nth_task rows i = match s_policy sys with
+                    | Periods Deferrable _ => as_deferrable (servers i)
                     | _ => as_task (servers i)
                     end.
 Proof.
   intros low. destruct (numbers_good i low) as (_ & implicit & jittered).
   unfold nth_rank, nth_task. rewrite (row_is i low : nth i rows _ = _). split; [reflexivity|].
   unfold servers, server_of, task_of, as_task, as_deferrable. cbn [every budget within snd].
-  rewrite implicit, jittered. unfold jitter_of. destruct (s_rule sys); [reflexivity| |reflexivity].
-  now rewrite N2Nat.inj_sub.
+  rewrite implicit, jittered. unfold jitter_of. destruct (s_policy sys) as [[] by_order|];
+    now rewrite ?N2Nat.inj_sub.
 Qed.
 
-Lemma window_known s : (s < length vms)%nat -> s_rule sys <> Deferrable ->
+Lemma window_known by_rule by_order s : (s < length vms)%nat ->
+  s_policy sys = Periods by_rule by_order -> by_rule <> Deferrable ->
   window_fails rows (fun t => t) (r_deadline (v_server (nth s vms no_vm)))
     (r_number (v_server (nth s vms no_vm)), v_server (nth s vms no_vm)) = None ->
   exists t, (0 < t <= within (servers s) /\ rbf (length vms) (fun i => as_task (servers i))
     (fun i => rank (servers i)) s t <= t)%nat.
 Proof.
-  intros inside not_deferrable known. apply window_enough in known as [fits_in enough].
+  intros inside is_it not_deferrable known. apply window_enough in known as [fits_in enough].
   cbn [fst snd] in fits_in, enough. destruct (numbers_good s inside) as (_ & implicit & _).
   exists (N.to_nat (r_window (v_server (nth s vms no_vm)))). split; [cbn; lia|].
-  pose proof (request_is rows s (r_window (v_server (nth s vms no_vm)))) as is_it.
-  rewrite (row_is s inside : nth s rows _ = _), rows_length in is_it. cbn [fst] in is_it.
+  pose proof (request_is rows s (r_window (v_server (nth s vms no_vm)))) as same.
+  rewrite (row_is s inside : nth s rows _ = _), rows_length in same. cbn [fst] in same.
   assert (equal : (rbf (length vms) (fun i => as_task (servers i)) (fun i => rank (servers i)) s
     (N.to_nat (r_window (v_server (nth s vms no_vm)))) = rbf (length vms) (nth_task rows)
     (nth_rank rows) s (N.to_nat (r_window (v_server (nth s vms no_vm)))))%nat); [|lia].
   apply sum_same. intros i low. destruct (seen i low) as [-> ->], (seen s inside) as [-> _].
-  now destruct (s_rule sys).
+  rewrite is_it. now destruct by_rule.
 Qed.
 
-Lemma spending_known s : (s < length vms)%nat -> s_rule sys = Deferrable ->
+Lemma spending_known by_order s : (s < length vms)%nat ->
+  s_policy sys = Periods Deferrable by_order ->
   jobs_fail rows (fun t => t) (r_number (v_server (nth s vms no_vm)), v_server (nth s vms no_vm)) 1
     [r_window (v_server (nth s vms no_vm))] = None ->
   exists t, (t <= every (servers s) /\ job_rbf (length vms) (fun i => as_deferrable (servers i))
@@ -534,40 +543,51 @@ Proof.
     rewrite N2Nat.inj_mul, N2Nat.inj_div. reflexivity.
 Qed.
 
+(* The test of a pcpu holds, of a server whose domain is judged. *)
+Lemma test_known s : (s < length vms)%nat -> v_judged (nth s vms no_vm) = true ->
+  let its := v_server (nth s vms no_vm) in
+  match s_policy sys with
+  | Periods by_rule ByRank => server_fails by_rule (map v_server vms) its = None
+  | Periods Deferrable ByDeadline => spending_fails (map v_server vms) its = None
+  | Periods _ ByDeadline | Bandwidth => bandwidth_at_most_1 (length vms) servers
+  end.
+Proof.
+  intros inside judged its. pose proof (pcpu_good s inside) as fine. unfold pcpu_fails in fine.
+  fold vms in fine. destruct (first (numbers_fail _) _) in fine; [discriminate|].
+  assert (somebody : existsb v_judged vms = true)
+    by (apply existsb_exists; exists (nth s vms no_vm); split; [now apply nth_row|exact judged]).
+  destruct (s_policy sys) as [[] []|].
+  2, 6: rewrite somebody in fine; exact (sums_known (not_above _ _ _ fine)).
+  5: rewrite somebody in fine; exact (sums_known (not_above _ _ _ fine)).
+  all: pose proof (first_none _ _ fine _ (nth_row vms s no_vm inside)) as one; cbn beta in one;
+    rewrite judged in one; cbn [orb also_if] in one; fold its in one.
+  1, 2, 4: now destruct (server_fails _ _ _).
+  now destruct (spending_fails _ _).
+Qed.
+
 (* Each server of a judged domain keeps the law of its rule. *)
-Lemma server_guaranteed s : (s < length vms)%nat -> v_judged (nth s vms no_vm) = true ->
-  keeps (every (servers s)) (budget (servers s)) (within (servers s)) (s_rule sys)
+Lemma server_guaranteed by_rule by_order s : s_policy sys = Periods by_rule by_order ->
+  paying by_rule (length vms) servers by_order h -> sharing (s_slack sys) servers h ->
+  (s < length vms)%nat -> v_judged (nth s vms no_vm) = true ->
+  keeps (every (servers s)) (budget (servers s)) (within (servers s)) by_rule
     (wants h s) (charged h s).
 Proof.
-  intros inside judged. destruct legal as (paid & shared & _). fold vms in paid, shared.
-  change (fun i => server_of (nth i vms no_vm)) with servers in paid, shared.
-  pose proof (pcpu_good s inside) as fine. unfold pcpu_fails in fine. fold vms in fine.
-  destruct (first (numbers_fail _) _) in fine; [discriminate|].
+  intros is_it paid shared inside judged. pose proof (test_known s inside judged) as test.
+  rewrite is_it in test.
   assert (periods : forall i, (i < length vms)%nat -> (0 < every (servers i))%nat).
   { intros i low. destruct (numbers_good i low) as (some & _). cbn. lia. }
   assert (funded : (budget (servers s) <= every (servers s))%nat)
     by (destruct (numbers_good s inside) as (some & _); cbn; lia).
-  destruct (s_order sys).
-  - pose proof (first_none _ _ fine _ (nth_row vms s no_vm inside)) as window.
-    cbn beta in window. rewrite judged in window. cbn [orb also_if] in window.
-    destruct (server_fails _ _ _) eqn:one in window; [discriminate|].
-    unfold server_fails in one. fold rows in one.
-    pose proof (window_known s inside) as by_window. pose proof (spending_known s inside) as by_job.
-    destruct (s_rule sys).
+  destruct by_order.
+  - pose proof (window_known by_rule ByRank s inside is_it) as by_window.
+    destruct by_rule.
     1, 3: apply (servers_fixed_priority (length vms) servers _ (s_slack sys)); try assumption;
       [easy|apply le_n|now apply by_window].
     apply (deferrable_fixed_priority (length vms) servers (s_slack sys)); auto.
-  - pose proof (spends_known s inside) as by_all.
-    assert (somebody : existsb v_judged vms = true)
-      by (apply existsb_exists; exists (nth s vms no_vm); split; [now apply nth_row|exact judged]).
-    destruct (s_rule sys).
-    1, 3: rewrite somebody in fine;
-      apply (servers_edf (length vms) servers _ (s_slack sys)); try easy; auto;
-      exact (sums_known (not_above _ _ _ fine)).
-    apply (deferrable_edf (length vms) servers (s_slack sys)); auto. apply by_all.
-    pose proof (first_none _ _ fine _ (nth_row vms s no_vm inside)) as one.
-    cbn beta in one. rewrite judged in one. cbn [also_if] in one.
-    now destruct (spending_fails _ _).
+    now apply (spending_known ByRank).
+  - destruct by_rule.
+    1, 3: apply (servers_edf (length vms) servers _ (s_slack sys)); try easy; auto.
+    apply (deferrable_edf (length vms) servers (s_slack sys)); auto. now apply spends_known.
 Qed.
 
 End System.
@@ -580,27 +600,31 @@ Theorem check_sound sys : check sys = None ->
     v_judged one = true -> in_time (size (domain_of one)) (members (domain_of one)) (inner s).
 Proof.
   intros good p h inner legal s inside one judged.
-  pose proof (server_guaranteed sys good p h inner legal s inside judged) as promised.
   destruct (numbers_good sys good p s inside) as (server & _ & _). fold one in server.
   destruct (vms_real sys p s inside) as [real _]. fold one in real.
-  destruct legal as (_ & shared & domains).
+  destruct legal as (pays_so & shared & domains).
   destruct (domains s inside judged) as [within_it on_time].
   fold one in within_it, on_time.
-  unfold check in good. destruct (first _ _) in good; [discriminate|].
-  pose proof (first_none _ _ good _ real) as fine. cbn beta in fine. rewrite judged in fine.
+  pose proof good as all_fine. unfold check in all_fine.
+  destruct (first _ _) in all_fine; [discriminate|].
+  pose proof (first_none _ _ all_fine _ real) as fine. cbn beta in fine. rewrite judged in fine.
   cbn [also_if] in fine.
-  destruct (domain_enough (s_rule sys) one fine server) as (positive & test & special).
+  destruct (domain_enough (s_policy sys) one fine server) as (positive & test & special).
   assert (shape : forall i, (i < size (domain_of one))%nat ->
     In (nth i (ranked (v_tasks one)) (0, no_row)) (ranked (v_tasks one))).
   { intros i low. now apply nth_row. }
-  cbn [server_of every budget within] in promised. fold one in promised.
-  apply (domain_in_time _ _ _ _ _ (s_rule sys) h s (domain_of one) (inner s) shared within_it)
-    with (3 := promised); [lia|lia| |].
-  - intros i low. specialize (shape i low). cbn [domain_of members]. unfold nth_task.
+  assert (some_period : forall i, (i < size (domain_of one))%nat ->
+    (0 < period (members (domain_of one) i))%nat).
+  { intros i low. specialize (shape i low). cbn [domain_of members]. unfold nth_task.
     destruct (nth i (ranked (v_tasks one)) (0, no_row)) as [k each] eqn:is_it.
-    specialize (positive k each shape). cbn. lia.
-  - rewrite blackout_is in test. destruct (v_form one); [now left|]. right.
-    destruct (special eq_refl) as [not_polling specials].
+    specialize (positive k each shape). cbn. lia. }
+  rewrite blackout_is in test. destruct (s_policy sys) as [by_rule by_order|] eqn:is_it.
+  - pose proof (server_guaranteed sys good p h by_rule by_order s is_it pays_so shared inside
+      judged) as promised. cbn [server_of every budget within] in promised. fold one in promised.
+    apply (domain_in_time _ _ _ _ _ by_rule h s (domain_of one) (inner s) shared within_it)
+      with (3 := promised); [lia|lia|assumption|].
+    destruct (v_form one); [now left|]. right.
+    destruct (special eq_refl) as (not_polling & _ & specials).
     assert (conditions : forall i, (i < size (domain_of one))%nat ->
       let each := snd (nth i (ranked (v_tasks one)) (0, no_row)) in
       r_strict each = true /\ r_jitter each = 0 /\ r_deadline each <= r_period each /\
@@ -612,7 +636,7 @@ Proof.
       apply andb_prop in all as [strict none]. apply N.eqb_eq in none. apply N.leb_le in tight.
       repeat split; try assumption. unfold each.
       destruct (nth i (ranked (v_tasks one)) (0, no_row)) as [k it]. now apply (positive k). }
-    split; [exact not_polling|]. split; [|split; [|split]].
+    split; [intros ->; now apply (not_polling by_order)|]. split; [|split; [|split]].
     + intros i low. destruct (conditions i low) as (_ & none & tight & _ & some).
       cbn [domain_of members]. unfold nth_task, task_of. cbn [period deadline jitter]. lia.
     + intros i k low. destruct (conditions i low) as (strict & none & _).
@@ -631,4 +655,12 @@ Proof.
         pose proof (N.div_mod (r_period (snd (nth i (ranked (v_tasks one)) (0, no_row))))
           (r_period (v_server one))). lia.
     + exact test.
+  - destruct pays_so as (arrives & come & pays_so & begun).
+    apply (cbs_in_time _ _ (s_slack sys) arrives h s (domain_of one) (inner s))
+      with (2 := come) (3 := pays_so); try assumption.
+    + intros i low. destruct (numbers_good sys good p i low) as (some & _). cbn. lia.
+    + pose proof (test_known sys good p s inside judged) as enough. now rewrite is_it in enough.
+    + now apply begun.
+    + unfold cbs_bound. cbn [server_of every budget]. fold one.
+      destruct (v_form one); [exact test|]. now destruct (special eq_refl) as (_ & not_it & _).
 Qed.

@@ -8,7 +8,7 @@
 
 From Coq Require Import NArith String List.
 Import ListNotations.
-From Hyperperiod Require Import model.
+From Hyperperiod Require Import model cbs.
 
 Local Open Scope N_scope.
 
@@ -34,7 +34,11 @@ Record vm := {
   v_form : form; v_horizon : N; v_multiple : N; v_points : list N
 }.
 
-Record system := { s_rule : rule; s_order : order; s_slack : slack; s_vms : list vm }.
+(* Servers with fixed periods, by a budget rule and in an order, or constant bandwidth servers,
+   under EDF. *)
+Inductive policy := Periods (by_rule : rule) (by_order : order) | Bandwidth.
+
+Record system := { s_policy : policy; s_slack : slack; s_vms : list vm }.
 
 (* * What it means *)
 
@@ -96,7 +100,14 @@ Definition punctual (one : vm) (r : run) : Prop :=
 Definition run_of (sys : system) (p : N) (h : host) (inner : nat -> run) : Prop :=
   let vms := on_pcpu sys p in
   let servers i := server_of (nth i vms no_vm) in
-  paying (s_rule sys) (length vms) servers (s_order sys) h /\
+  let judged (holds : nat -> Prop) :=
+    forall s, (s < length vms)%nat -> v_judged (nth s vms no_vm) = true -> holds s in
+  match s_policy sys with
+  | Periods by_rule by_order => paying by_rule (length vms) servers by_order h
+  | Bandwidth => exists arrives, arriving (length vms) arrives h /\
+      earliest_pays (length vms) servers arrives h /\
+      judged (fun s => anew arrives s (domain_of (nth s vms no_vm)) (inner s))
+  end /\
   sharing (s_slack sys) servers h /\
-  forall s, (s < length vms)%nat -> v_judged (nth s vms no_vm) = true ->
-    inside h s (domain_of (nth s vms no_vm)) (inner s) /\ punctual (nth s vms no_vm) (inner s).
+  judged (fun s =>
+    inside h s (domain_of (nth s vms no_vm)) (inner s) /\ punctual (nth s vms no_vm) (inner s)).

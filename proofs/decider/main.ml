@@ -78,14 +78,14 @@ let read line =
     let task_job = match who () with None -> None | Some task -> Some (task, number ()) in
     { payer; second; owner; task_job; others = many number }
   in
-  let s_rule =
+  let by_rule =
     match word () with
     | "periodic" -> Periodic
     | "deferrable" -> Deferrable
     | "polling" -> Polling
     | text -> wrong text "periodic, deferrable, polling"
   in
-  let s_order =
+  let by_order =
     match word () with
     | "rank" -> ByRank
     | "deadline" -> ByDeadline
@@ -102,8 +102,9 @@ let read line =
   let servers = many server in
   let instants = many moment in
   if !rest <> [] then raise (Wrong "too many words");
-  lawful { s_rule; s_order; s_slack; s_vms = List.map fst servers } N0 (List.map snd servers)
-    (List.rev instants)
+  lawful
+    { s_policy = Periods (by_rule, by_order); s_slack; s_vms = List.map fst servers }
+    N0 (List.map snd servers) (List.rev instants)
 
 let () =
   try

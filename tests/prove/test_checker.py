@@ -415,7 +415,7 @@ def test_polling_servers_supply_later(checker: Path, tmp_path: Path, policy: str
     """Nothing for at most 8.5 ms of vision's 1.5 ms in 5 ms, and 3 ms of radio's 1 ms in 2 ms."""
     system, certificate = of_rule(policy)
     code, text = answer(checker, tmp_path, system, certificate)
-    assert (code, "control: the harmonic supply is not for polling" in text) == (1, True), text
+    assert (code, "control: the harmonic supply is for periodic" in text) == (1, True), text
     left_out(certificate, 0)
     code, text = answer(checker, tmp_path, system, certificate)
     assert (code, "demand 5000000 is above supply 4500000" in text) == (1, True), text
@@ -432,10 +432,28 @@ def test_polling_servers_supply_later(checker: Path, tmp_path: Path, policy: str
     assert "demand 2000000 is above" in answer(checker, tmp_path, system, certificate)[1]
 
 
+@pytest.mark.parametrize("policy", ["cbs", "cbs+edf+spare", "cbs+edf+none+partitioned"])
+def test_constant_bandwidth_servers_are_judged_by_their_sum(
+    checker: Path, tmp_path: Path, policy: str
+) -> None:
+    """Vision has 1.5 ms in 5 ms, so radio may have 1.4 ms in 2 ms beside it."""
+    system, certificate = of_rule(policy)
+    code, text = answer(checker, tmp_path, system, certificate)
+    assert (code, "control: the harmonic supply is for periodic" in text) == (1, True), text
+    left_out(certificate, 0)
+    certificate["servers"][2]["budget"] = 1_400_000
+    code, text = answer(checker, tmp_path, system, certificate)
+    assert (code, "proved in part: 4 tasks of 2 domains" in text) == (1, True), text
+    certificate["servers"][2]["budget"] = 1_400_001
+    code, text = answer(checker, tmp_path, system, certificate)
+    assert (code, "pcpu 1: budgets over periods add up to more than 1" in text) == (1, True), text
+
+
 @pytest.mark.parametrize(
     "policy",
-    ["deferrable+fp+lend", "polling+edf+reclaim", "periodic+fp+spare", "sporadic", "cbs+edf",
-     "rtds", "global+deferrable+edf", "polling+fp+", "polling+fp-edf", "deferrable"],
+    ["deferrable+fp+lend", "polling+edf+reclaim", "periodic+fp+spare", "sporadic", "cbs+fp",
+     "cbs+edf+lend", "cbs+edf+global", "rtds", "global+deferrable+edf", "polling+fp+",
+     "polling+fp-edf", "deferrable"],
 )  # fmt: skip
 def test_other_policies_are_refused(checker: Path, tmp_path: Path, policy: str) -> None:
     system, certificate = of_rule(policy)

@@ -154,7 +154,7 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "+ r_jitter one)) rows.",
     ),
     "sum-above-1": ("check.v", "servers <=? all then None", "servers <=? all + 1 then None"),
-    "back-to-back-not-checked": ("check.v", "| Deferrable => P - B\n", "| Deferrable => 0\n"),
+    "back-to-back-not-checked": ("check.v", "Deferrable _ => P - B\n", "Deferrable _ => 0\n"),
     "own-budget-twice": (
         "check.v",
         "(r_number own, own) 1 [r_window own]",
@@ -167,13 +167,23 @@ LONG_FALSEHOODS: dict[str, Change] = {
     ),
     "polling-checked-as-periodic": (
         "check.v",
-        "| General, Polling => P + (P - B)",
-        "| General, Polling => P - B + (P - B)",
+        "| General, Periods Polling _ => P + (P - B)",
+        "| General, Periods Polling _ => P - B + (P - B)",
     ),
     "polling-checked-by-harmonic": (
         "check.v",
-        'Some "the harmonic supply is not for polling servers"',
-        "first (harmonic_fails P) rows",
+        "| Harmonic, Periods Polling _ | Harmonic, Bandwidth =>",
+        "| Harmonic, Bandwidth =>",
+    ),
+    "cbs-checked-by-harmonic": (
+        "check.v",
+        "| Harmonic, Periods Polling _ | Harmonic, Bandwidth =>",
+        "| Harmonic, Periods Polling _ =>",
+    ),
+    "cbs-checked-in-any-run": (
+        "system.v",
+        "judged (fun s => anew arrives s (domain_of (nth s vms no_vm)) (inner s))",
+        "judged (fun s => True)",
     ),
     "harmonic-with-jitter": ("check.v", "(r_jitter (snd one) =? 0)", "true"),
     "decided-without-budget": ("laws.v", "(s <? m) && may s", "(s <? m)"),

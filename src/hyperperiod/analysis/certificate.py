@@ -7,9 +7,9 @@ read it beside the system file and compute both sides again; docs/analysis/certi
 format. So nothing here has to be right: a window that does not hold is refused.
 
 What is certified is what the theorems of proofs/ are about: periodic, deferrable and polling
-servers on pcpus of their own by fixed priority or EDF, domains of one vcpu whose independent tasks
-are under fixed priority or EDF, and no time for overheads. All else stands under `not_certified`,
-with its reason.
+servers on pcpus of their own by fixed priority or EDF, constant bandwidth servers by EDF, domains
+of one vcpu whose independent tasks are under fixed priority or EDF, and no time for overheads. All
+else stands under `not_certified`, with its reason.
 
 - Fixed priority, of tasks (Lemma 1 with the ceiling) and of servers (Joseph and Pandya): the least
   window in which the work of all that are not lower is done, of deferrable servers with jitter. If
@@ -60,9 +60,6 @@ MOST_POINTS = 100_000
 MOST_DIGITS = 4_000
 """So long is a number at most: readers of JSON refuse longer ones."""
 
-CHECKED = (Budget.PERIODIC, Budget.DEFERRABLE, Budget.POLLING)
-"""The budget rules of the checker. Of cbs there are theorems, but it does not know its test."""
-
 GRID = "its server passes no test but that on one grid: no theorem is about it"
 
 _OF_SYSTEMS = {"name", "description", "policy", "pcpus", "quantum_ns", "sbf", "domains", "spare"}
@@ -78,7 +75,7 @@ ASSUMPTIONS = (
     "a job works for its wcet at most",
     "jobs are independent, never suspend themselves and are preempted at no cost",
     "jobs of one task are served in their order",
-    "the periods of all servers begin together",
+    "the periods of all servers begin together, of constant bandwidth servers as their rule says",
     "who pays, and what becomes of time that its owner does not need, is as the policy says",
     "switches, picks, ticks, interrupts and everybody but the servers take no time",
 )
@@ -212,8 +209,6 @@ def _system_beyond(system: System) -> str:
     theorem = SERVER_THEOREMS.get((rules.budget, rules.order, rules.scope))
     if theorem is None or find_proof(rules) is None:
         return f"policy {policy}: no theorem is about it"
-    if rules.budget not in CHECKED:
-        return f"policy {policy}: not known to the checker"
     if system.sbf not in (Sbf.GENERAL, Sbf.HARMONIC):
         return f"sbf {system.sbf}: no theorem is about it"
     beyond = [_beyond(system, _OF_SYSTEMS)]
