@@ -36,8 +36,9 @@ def table_of(scope: Scope) -> str:
 def _row(proof: Proof) -> str:
     tests = [TESTS[name].name for name in proof.tests if TESTS[name] is not ENOUGH]
     cited = [f"*{name}*" for name in tests] or ["a pcpu for every server"]
-    if theorem := SERVER_THEOREMS.get((proof.budget, proof.order, proof.scope)):
-        cited[0] += f" (by machine: `{theorem}`)"
+    theorems = SERVER_THEOREMS.get((proof.budget, proof.order, proof.scope), ())
+    for place, theorem in enumerate(theorems):
+        cited[place] += f" (by machine: `{theorem}`)"
     source = f"`{proof.source}`" if proof.source.endswith(".py") else proof.source
     if proof.budget in THEOREMS:
         source += f"; by machine: `{THEOREMS[proof.budget]}`"

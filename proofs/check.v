@@ -195,17 +195,9 @@ Definition domain_fails (by_policy : policy) (one : vm) : option string :=
   | Some why => Some (r_name (v_server one) ++ ": " ++ why)
   end.
 
-(* The jitter of a server among servers: a deferrable one may spend a budget at the end of a period
-   and the next one right after it. *)
-Definition jitter_of (by_policy : policy) (P B : N) : N :=
-  match by_policy with
-  | Periods Deferrable _ => P - B
-  | _ => 0
-  end.
-
-Definition numbers_fail (by_policy : policy) (one : row) : option string :=
+Definition numbers_fail (one : row) : option string :=
   if (0 <? r_cost one) && (r_cost one <=? r_period one) && (r_deadline one =? r_period one)
-     && (r_jitter one =? jitter_of by_policy (r_period one) (r_cost one))
+     && (r_jitter one =? 0)
   then None
   else Some (r_name one ++ ": budget " ++ show (r_cost one) ++ " in period "
              ++ show (r_period one)).
@@ -213,11 +205,32 @@ Definition numbers_fail (by_policy : policy) (one : row) : option string :=
 (* The sum of budgets over periods, times the product of all periods. *)
 Definition product (rows : list row) : N := fold_right (fun one all => r_period one * all) 1 rows.
 
-(* The window of a server under fixed priority. A deferrable one spends its own budget once. *)
+(* What a deferrable server can spend in a window that begins with a period of length P. *)
+Definition spent (one : row) (r t : N) : N :=
+  N.min (N.min (r_cost one) r) t + supplied (r_period one) (r_cost one) r t.
+
+Definition grid_spent (P : N) (one : row) (t : N) : N :=
+  let g := N.gcd P (r_period one) in
+  N.max (spent one (r_cost one / g * g) t) (spent one (up (r_cost one) g * g) t).
+
+(* With the budget of one server in place of what it could spend. *)
+Definition grid_request (servers : list row) (own : row) (t : N) : N :=
+  total (fun one => if r_number one <=? r_number own
+                    then grid_spent (r_period own) one t else 0) servers
+  + r_cost own - grid_spent (r_period own) own t.
+
+(* The window of a server under fixed priority. *)
 Definition server_fails (by_rule : rule) (servers : list row) (own : row) : option string :=
+  let t := r_window own in
   match by_rule with
   | Deferrable =>
-      jobs_fail (tied servers) (fun t => t) (r_number own, own) 1 [r_window own]
+      if r_period own <? t
+      then Some (r_name own ++ ": window " ++ show t ++ " is above the period "
+                 ++ show (r_period own))
+      else if t <? grid_request servers own t
+      then Some (r_name own ++ ": window " ++ show t ++ ": servers spend "
+                 ++ show (grid_request servers own t))
+      else None
   | _ => window_fails (tied servers) (fun t => t) (r_deadline own) (r_number own, own)
   end.
 
@@ -236,7 +249,7 @@ Definition pcpu_fails (sys : system) (p : N) : option string :=
     | None => None
     | Some why => Some ("server of " ++ why)
     end in
-  match first (numbers_fail (s_policy sys)) servers with
+  match first numbers_fail servers with
   | None =>
       match s_policy sys with
       | Periods by_rule ByRank => first (fun one =>

@@ -4,9 +4,10 @@
    Take a window in one period of the server in which it has work throughout. If its budget is used
    up by the end, it was without the pcpu for no more than P - B, since it had the pcpu for B in
    that period. If not, it has budget at each instant of the window, so who pays instead of it comes
-   no later than it does. What these may pay in such a window the test counts: a server above may
-   spend a budget at the end of one period and the next one right after it, whenever it has work.
-   Nothing is asked of the others, and nothing of time that nobody pays for. *)
+   no later than it does. What these may pay the tests count in windows that begin with the period;
+   if the work comes later, the time before it is at most lost as well. A server above may spend a
+   budget at the end of one period and the next one right after it, whenever it has work. Nothing is
+   asked of the others, and nothing of time that nobody pays for. *)
 
 From Coq Require Import Arith Bool Lia.
 From Hyperperiod Require Import model supply tasks host.
@@ -61,6 +62,13 @@ Proof.
       pose proof (amount_at_most f (k * P + o) (P - o)). lia.
 Qed.
 
+Lemma spent_at_most u spent : (forall n, spent <= n * B + (u - n * P)) -> spent <= after P B u.
+Proof.
+  intros bound. destruct (parts P u some) as (n & r & small & ->).
+  rewrite after_parts by assumption.
+  pose proof (bound n). pose proof (bound (S n)) as one_more. cbn [Nat.mul] in *. lia.
+Qed.
+
 End Spending.
 
 (* All but one of the terms are no more than those of g. *)
@@ -108,12 +116,11 @@ Let before (o x : nat) : bool :=
 Lemma before_charged o x : before o x = true -> charged h o x = true.
 Proof. intros [who _]%andb_prop. unfold charged. now rewrite who. Qed.
 
-(* The law, if g bounds what the others spend in such windows, and g s is the budget. *)
+(* The law, if g bounds what the others spend in the first L of a period, and g s is the budget.
+   Work may come later in a period: then the time before it is lost as well. *)
 Lemma law_kept g L :
   L <= every (servers s) -> g s = budget (servers s) -> sum m g <= L ->
-  (forall o k a t, o < m -> o <> s -> t <= L ->
-    k * every (servers s) <= a -> a + t <= k * every (servers s) + every (servers s) ->
-    amount (before o) a t <= g o) ->
+  (forall o k, o < m -> o <> s -> amount (before o) (k * every (servers s)) L <= g o) ->
   deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
 Proof.
   intros window own enough bounded k a t begins ends working.
@@ -124,26 +131,27 @@ Proof.
   pose proof (amount_at_most (charged h s) (k * P) (a - k * P)) as had.
   destruct (Nat.le_gt_cases B (amount (charged h s) (k * P) (a - k * P + t))) as [used_up|left].
   { rewrite earlier in used_up. lia. }
-  assert (all : forall u, u <= t -> u <= L -> u + B <= amount (charged h s) a u + L).
-  { intros u short fits.
-    assert (u <= sum m (fun o => amount (before o) a u)).
-    { rewrite <- (amount_of_all (fun _ => true) a u) at 1 by reflexivity. apply amount_covered.
-      intros x there _. destruct (proj2 (legal x) s inside) as (o & who & first).
-      - split; [|apply working; lia].
-        apply (unspent_in servers h s k); [now apply periods|fold P; lia|]. fold P B.
-        pose proof (amount_grows (charged h s) (k * P) (x - k * P) (a - k * P + t)). lia.
-      - exists o. split; [now apply (proj1 (legal x) o)|]. unfold before.
-        rewrite who, here_itself. now apply Nat.leb_le. }
-    pose proof (sum_but_one m s (fun o => amount (before o) a u) g inside) as swap.
-    assert (amount (before s) a u <= amount (charged h s) a u)
-      by (apply amount_weak, before_charged).
-    cbn beta in swap. rewrite own in swap.
-    assert (sum m (fun o => amount (before o) a u) + B <= amount (before s) a u + sum m g); [|lia].
-    apply swap. intros o real other. apply (bounded o k); fold P; lia || assumption. }
-  destruct (Nat.le_gt_cases L t) as [long|short].
-  - pose proof (all L long (le_n _)). pose proof (amount_grows (charged h s) a L t).
-    rewrite earlier in left. lia.
-  - pose proof (all t (le_n _)). lia.
+  (* What of the window lies in the first L. *)
+  pose (u := min t (k * P + L - a)).
+  assert (covered : u <= sum m (fun o => amount (before o) a u)).
+  { rewrite <- (amount_of_all (fun _ => true) a u) at 1 by reflexivity. apply amount_covered.
+    intros x there _. destruct (proj2 (legal x) s inside) as (o & who & first).
+    - split; [|apply working; lia].
+      apply (unspent_in servers h s k); [now apply periods|fold P; lia|]. fold P B.
+      pose proof (amount_grows (charged h s) (k * P) (x - k * P) (a - k * P + t)). lia.
+    - exists o. split; [now apply (proj1 (legal x) o)|]. unfold before.
+      rewrite who, here_itself. now apply Nat.leb_le. }
+  pose proof (sum_but_one m s (fun o => amount (before o) a u) g inside) as swap.
+  assert (amount (before s) a u <= amount (charged h s) a u)
+    by (apply amount_weak, before_charged).
+  pose proof (amount_grows (charged h s) a u t) as grows.
+  cbn beta in swap. rewrite own in swap.
+  assert (sum m (fun o => amount (before o) a u) + B <= amount (before s) a u + sum m g); [|lia].
+  apply swap. intros o real other. apply Nat.le_trans with (2 := bounded o k real other).
+  fold P.
+  destruct (Nat.le_gt_cases (k * P + L) a) as [beyond|]; [replace u with 0 by lia; cbn; lia|].
+  replace L with (a - k * P + (u + (L - (a - k * P) - u))) by lia.
+  rewrite !amount_split. replace (k * P + (a - k * P)) with a by lia. lia.
 Qed.
 
 End Server.
@@ -163,15 +171,82 @@ Proof.
   apply (law_kept m servers ByRank h periods legal s inside) with (3 := enough).
   - apply window.
   - now rewrite Nat.leb_refl, Nat.eqb_refl, Nat.mul_1_l.
-  - intros o k a t real other short _ _. cbn [place as_deferrable cost period jitter].
+  - intros o k real other. cbn [place as_deferrable cost period jitter].
     destruct (rank (servers o) <=? rank (servers s)).
     + apply Nat.eqb_neq in other. rewrite other.
-      apply Nat.le_trans with (amount (charged h o) a L).
-      { apply Nat.le_trans with (2 := amount_grows _ a t L short). apply amount_weak.
-        intros x [who _]%andb_prop. unfold charged. now rewrite who. }
+      apply Nat.le_trans with (amount (charged h o) (k * every (servers s)) L).
+      { apply amount_weak. intros x [who _]%andb_prop. unfold charged. now rewrite who. }
       apply spent_in_any; [now apply periods|]. intros.
       now apply (at_most m servers ByRank by_slack).
     + rewrite amount_of_none; [apply le_n|]. intros x _. apply andb_false_r.
+Qed.
+
+(* The most that can be spent of two budgets with a pause at r is with r next to the budget. *)
+Lemma worst_begin one g r t : 0 < budget one <= every one -> 0 < r -> Nat.divide g r ->
+  spends one r t <=
+  max (spends one (budget one / g * g) t) (spends one (ceiling (budget one) g * g) t).
+Proof.
+  intros sane later [q ->]. unfold spends, ceiling. rewrite !sbf_after.
+  set (Q := every one) in *. set (B := budget one) in *. assert (0 < g) as some by nia.
+  pose proof (Nat.div_mod B g). pose proof (Nat.mod_upper_bound B g).
+  pose proof (Nat.div_mod (B + g - 1) g). pose proof (Nat.mod_upper_bound (B + g - 1) g).
+  set (low := B / g * g). set (high := (B + g - 1) / g * g).
+  assert (B <= high) by (unfold high; nia). assert (low <= B) by (unfold low; nia).
+  destruct (Nat.le_gt_cases B (q * g)) as [whole|part].
+  - assert (high <= q * g).
+    { unfold high. apply Nat.mul_le_mono_r, Nat.lt_succ_r, Nat.div_lt_upper_bound; nia. }
+    pose proof (after_grows Q B (t - q * g) (q * g - high) sane).
+    pose proof (after_grows Q B (t - q * g) (t - high - (t - q * g)) sane) as more.
+    replace (t - q * g + (t - high - (t - q * g))) with (t - high) in more by lia. lia.
+  - assert (q * g <= low).
+    { unfold low. apply Nat.mul_le_mono_r, Nat.div_le_lower_bound; nia. }
+    pose proof (after_slow Q B (t - low) (t - q * g - (t - low)) sane) as slow.
+    replace (t - low + (t - q * g - (t - low))) with (t - q * g) in slow by lia.
+    assert (after Q B 0 = 0) by (apply (after_parts Q B 0 0); lia).
+    destruct (Nat.le_gt_cases t low) as [short|]; [replace (t - low) with 0 in * by lia|]; lia.
+Qed.
+
+(* Under fixed priority where all periods begin together: the window begins with a period. *)
+Theorem deferrable_on_one_grid m servers by_slack h s :
+  (forall i, i < m -> 0 < budget (servers i) <= every (servers i)) ->
+  paying Deferrable m servers ByRank h -> sharing by_slack servers h -> s < m ->
+  (exists t, t <= every (servers s) /\ grid_rbf m servers s t <= t) ->
+  deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
+Proof.
+  intros sane legal shared inside (L & window & enough).
+  assert (periods : forall i, i < m -> 0 < every (servers i))
+    by (intros i low; pose proof (sane i low); lia).
+  apply (law_kept m servers ByRank h periods legal s inside) with (3 := enough).
+  - apply window.
+  - now rewrite Nat.leb_refl, Nat.eqb_refl.
+  - intros o k real other. cbn [place].
+    destruct (rank (servers o) <=? rank (servers s)).
+    2: { rewrite amount_of_none; [apply le_n|]. intros x _. apply andb_false_r. }
+    apply Nat.eqb_neq in other. rewrite other.
+    apply Nat.le_trans with (amount (charged h o) (k * every (servers s)) L).
+    { apply amount_weak. intros x [who _]%andb_prop. unfold charged. now rewrite who. }
+    set (P := every (servers s)). unfold grid_spends. set (Q := every (servers o)).
+    set (B := budget (servers o)).
+    pose proof (fun k u => at_most m servers ByRank by_slack h periods legal shared o k u real)
+      as each. fold Q B in each. pose proof (periods o real : 0 < Q) as some.
+    destruct (parts Q (k * P) some) as (l & w & early & begun).
+    apply Nat.le_trans with (spends (servers o) (Q - w) L).
+    2: { apply worst_begin; [now apply sane|lia|].
+         apply Nat.divide_sub_r; [apply Nat.gcd_divide_r|].
+         apply (Nat.divide_add_cancel_r _ (l * Q)).
+         - apply Nat.divide_mul_r, Nat.gcd_divide_r.
+         - rewrite <- begun. apply Nat.divide_mul_r, Nat.gcd_divide_l. }
+    unfold spends. fold Q B. rewrite sbf_after, begun.
+    assert (first : forall u, u <= Q - w -> amount (charged h o) (l * Q + w) u <= min B u).
+    { intros u short. pose proof (each l (w + u) ltac:(lia)) as one. rewrite amount_split in one.
+      pose proof (amount_at_most (charged h o) (l * Q + w) u). lia. }
+    destruct (Nat.le_gt_cases L (Q - w)) as [one|more].
+    + pose proof (first L one). lia.
+    + replace L with (Q - w + (L - (Q - w))) at 1 by lia. rewrite amount_split.
+      replace (l * Q + w + (Q - w)) with (S l * Q) by (cbn [Nat.mul]; lia).
+      pose proof (first (Q - w) (le_n _)).
+      pose proof (spent_at_most Q B some (L - (Q - w)) _
+        (fun n => spent_from Q B (charged h o) some each n (S l) (L - (Q - w)))). lia.
 Qed.
 
 (* Under EDF. *)
@@ -185,27 +260,25 @@ Proof.
   apply (law_kept m servers ByDeadline h periods legal s inside) with (3 := enough).
   - apply le_n.
   - now rewrite Nat.eqb_refl.
-  - intros o k a t real other _ begins ends. apply Nat.eqb_neq in other. rewrite other.
+  - intros o k real other. apply Nat.eqb_neq in other. rewrite other.
     set (P := every (servers s)) in *. set (Q := every (servers o)).
     pose proof (periods o real : 0 < Q) as some.
     (* The last period of o that ends no later than that of the server. *)
-    pose (q := (k * P + P) / Q). pose (rest := q * Q - a).
+    pose (q := (k * P + P) / Q). pose (rest := q * Q - k * P).
     assert (last : q * Q <= k * P + P)
       by (unfold q; pose proof (Nat.mul_div_le (k * P + P) Q); lia).
-    assert (spent : amount (charged h o) a rest <= sbf Q (budget (servers o)) 0 P).
-    { destruct (Nat.le_gt_cases (q * Q) a) as [|later];
+    assert (spent : amount (charged h o) (k * P) rest <= sbf Q (budget (servers o)) 0 P).
+    { destruct (Nat.le_gt_cases (q * Q) (k * P)) as [|later];
         [replace rest with 0 by (unfold rest; lia); cbn; lia|].
-      replace a with (q * Q - rest) by (unfold rest; lia).
-      pose proof (fun n => spent_until Q (budget (servers o)) (charged h o) some
+      replace (k * P) with (q * Q - rest) by (unfold rest; lia).
+      rewrite sbf_after, Nat.sub_0_r. apply spent_at_most; [assumption|]. intros n.
+      pose proof (spent_until Q (budget (servers o)) (charged h o) some
         (fun k u => at_most m servers ByDeadline by_slack h periods legal shared o k u real)
-        n q rest ltac:(unfold rest; lia)) as bound.
-      destruct (parts Q P some) as (n & r & small & parted).
-      pose proof (bound n) as whole. pose proof (bound (S n)) as one_more.
-      rewrite sbf_after, Nat.sub_0_r, parted, after_parts by assumption.
-      cbn [Nat.mul] in *. unfold rest in *. lia. }
+        n q rest ltac:(unfold rest; lia)).
+      unfold rest in *. lia. }
     apply Nat.le_trans with (2 := spent).
-    apply Nat.le_trans with (2 := amount_before _ a t (q * Q)).
-    rewrite <- (Nat.add_0_l (amount _ a t)).
+    apply Nat.le_trans with (2 := amount_before _ (k * P) P (q * Q)).
+    rewrite <- (Nat.add_0_l (amount _ (k * P) P)).
     apply (amount_covered 1 _ (fun _ x => charged h o x && (x <? q * Q))).
     intros x there [who first]%andb_prop. exists 0. split; [lia|].
     unfold charged. rewrite who. apply Nat.ltb_lt. apply Nat.leb_le in first. cbn [place] in first.

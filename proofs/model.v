@@ -324,6 +324,26 @@ Definition as_deferrable (one : server) : task :=
   {| cost := budget one; period := every one; deadline := every one;
      jitter := every one - budget one |}.
 
+(* What a deferrable server can spend in a window of length t if its next period begins r after the
+   window does: a budget before that, and those of its periods from there on. *)
+Definition spends (one : server) (r t : nat) : nat :=
+  min (min (budget one) r) t + sbf (every one) (budget one) r t.
+
+(* The most if the window begins with a period of length P, and all periods begin together: r is a
+   multiple of what divides both periods, and one of the two next to the budget is the worst
+   (servers/deferrable_grid.py). *)
+Definition grid_spends (P : nat) (one : server) (t : nat) : nat :=
+  let g := Nat.gcd P (every one) in
+  max (spends one (budget one / g * g) t) (spends one (ceiling (budget one) g * g) t).
+
+(* So what server s and those that are not lower can spend in the first t of a period of its own, in
+   which it spends one budget. *)
+Definition grid_rbf (m : nat) (servers : nat -> server) (s t : nat) : nat :=
+  sum m (fun o =>
+    if rank (servers o) <=? rank (servers s)
+    then (if o =? s then budget (servers s) else grid_spends (every (servers s)) (servers o) t)
+    else 0).
+
 (* The test of server s under EDF: its budget, and what each other one can spend in a window of the
    length of its period, with deadlines inside (servers/deferrable_edf.py, for one pcpu). *)
 Definition edf_spends (m : nat) (servers : nat -> server) (s : nat) : nat :=

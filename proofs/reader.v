@@ -471,7 +471,7 @@ Definition is_best_effort (one : source) : result bool :=
   with_default truth "best_effort" (keys_there one) false.
 
 (* The server of a domain, as the certificate has it and the system file allows. *)
-Definition server_row (by_policy : policy) (by_period one_pcpu : bool) (one : source) (said : table)
+Definition server_row (by_period one_pcpu : bool) (one : source) (said : table)
   : result (row * N) :=
   let l := keys_there one in
   name <- required text "name" l ;;
@@ -513,7 +513,7 @@ Definition server_row (by_policy : policy) (by_period one_pcpu : bool) (one : so
              end) ;;
     window <- with_default number "window" said 0 ;;
     Good ({| r_name := name; r_number := rank; r_cost := budget; r_period := period;
-             r_deadline := period; r_jitter := jitter_of by_policy period budget; r_strict := true;
+             r_deadline := period; r_jitter := 0; r_strict := true;
              r_window := window; r_demand := None; r_supply := None; r_jobs := [] |}, pcpu)).
 
 Definition unjudged (server : row) (pcpu : N) : vm :=
@@ -637,7 +637,7 @@ Fixpoint policy_of (name : string) (l : list (string * rules)) : result rules :=
 Definition left_out := (string * string)%type.
 
 (* Servers of the certificate are taken in the order of the domains that have one. *)
-Fixpoint join (by_policy : policy) (by_period one_pcpu : bool) (domains : list source)
+Fixpoint join (by_period one_pcpu : bool) (domains : list source)
   (servers proofs gaps : list table) : result (list vm * list left_out) :=
   match domains with
   | [] => match servers, proofs, gaps with
@@ -652,7 +652,7 @@ Fixpoint join (by_policy : policy) (by_period one_pcpu : bool) (domains : list s
       if (effort : bool) then
         match proof, gap with
         | None, Some _ =>
-            more <- join by_policy by_period one_pcpu rest servers proofs gaps ;;
+            more <- join by_period one_pcpu rest servers proofs gaps ;;
             Good (fst more, (name, "best effort") :: snd more)
         | _, _ => Bad (name ++ ": best effort belongs to what is not certified")
         end
@@ -661,9 +661,9 @@ Fixpoint join (by_policy : policy) (by_period one_pcpu : bool) (domains : list s
         match servers with
         | [] => Bad (name ++ ": the certificate has no server for it")
         | said :: others =>
-            placed <- server_row by_policy by_period one_pcpu one said ;;
+            placed <- server_row by_period one_pcpu one said ;;
             let '(server, pcpu) := placed in
-            more <- join by_policy by_period one_pcpu rest others proofs gaps ;;
+            more <- join by_period one_pcpu rest others proofs gaps ;;
             match proof, gap, beyond_domain one with
             | Some told, None, None =>
                 found <- judged one server pcpu told ;;
@@ -738,7 +738,7 @@ Definition read (system_file certificate : string) : result (system * list left_
         let by_period := negb (existsb (fun '(one, effort) => negb effort
           && match find "priority" (keys_there one) with Some _ => true | None => false end)
           (combine domains efforts)) in
-        join by_policy by_period (count =? 1) domains servers proofs gaps) ;;
+        join by_period (count =? 1) domains servers proofs gaps) ;;
       _ <- each (below count) (fst joined) ;;
       Good ({| s_policy := by_policy; s_slack := by_slack; s_vms := fst joined |}, snd joined)
   end.

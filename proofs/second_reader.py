@@ -19,6 +19,7 @@ import re
 import sys
 import tomllib
 from decimal import Decimal
+from math import gcd
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -94,6 +95,19 @@ class Supply(NamedTuple):
         """Returns the least supply in a window."""
         periods, rest = divmod(max(0, window - self.blackout), self.period)
         return periods * self.budget + min(rest, self.budget)
+
+
+def most_spent(one: Task, period: int, window: int) -> int:
+    """Returns the most that a deferrable server spends in a window that begins with a period.
+
+    All periods begin together, so its next one begins a multiple of the step behind that. One of
+    the two multiples next to its budget is the worst: of the budget before it that much is spent.
+    """
+    step = gcd(one.period, period)
+    return max(
+        min(one.cost, ahead, window) + Supply(one.period, one.cost, ahead).of(window)
+        for ahead in (one.cost // step * step, -(-one.cost // step) * step)
+    )
 
 
 # The tests.
@@ -174,14 +188,21 @@ def require_harmonic(tasks: list[Task], period: int) -> None:
             raise LineError(f"{one.name}: not for the harmonic supply")
 
 
+def require_spending(own: Task, before: list[Task], window: int) -> None:
+    """Fails unless the window holds a deferrable server's budget and what those not lower spend."""
+    others = [one for one in before if one is not own]
+    spent = own.cost + sum(most_spent(one, own.period, window) for one in others)
+    if not spent <= window <= own.period:
+        raise LineError(f"{own.name}: window {window}: servers spend {spent}")
+
+
 def require_budgets(
     servers: list[Task], budget_rule: str, order: str, told: list[dict[str, Any]]
 ) -> None:
     """Fails unless the servers of a pcpu get their budgets; under EDF by their sum.
 
-    A deferrable server may spend a budget at the end of one period and the next one right after it:
-    that is its jitter. Its own budget it spends once, and under EDF what all spend in its period,
-    with deadlines inside, is no longer than that.
+    Under EDF deferrable ones are judged each by what all spend in its period, as far as it is due
+    there.
     """
     for one in servers:
         if not 0 < one.cost <= one.period:
@@ -201,10 +222,13 @@ def require_budgets(
             raise LineError("budgets over periods add up to more than 1")
         return
     for own, its in zip(servers, told, strict=True):
-        once = own._replace(jitter=0)
-        before = [once if one is own else one for one in servers if one.rank <= own.rank]
-        if its["needed"] or its.get("window", 0):
-            require_window(once, before, lambda window: window, its)
+        before = [one for one in servers if one.rank <= own.rank]
+        if not (its["needed"] or its.get("window", 0)):
+            continue
+        if budget_rule == "deferrable":
+            require_spending(own, before, its.get("window", 0))
+        else:
+            require_window(own, before, lambda window: window, its)
 
 
 # Reading.
@@ -294,7 +318,7 @@ def beyond(domain: dict[str, Any]) -> str:
 
 
 def read_server(
-    domain: dict[str, Any], told: dict[str, Any], budget_rule: str, order_given: bool, pcpus: int
+    domain: dict[str, Any], told: dict[str, Any], order_given: bool, pcpus: int
 ) -> tuple[Task, int]:
     """The server of a domain and its pcpu, as the certificate has them and the system allows."""
     name = domain["name"]
@@ -318,8 +342,7 @@ def read_server(
     if order_given != ("priority" in domain):
         refuse(where, "all servers have priorities, or none")
     rank = whole(domain, "priority", where) if order_given else period
-    jitter = period - budget if budget_rule == "deferrable" else 0
-    return Task(name, rank, budget, period, period, jitter), pcpu
+    return Task(name, rank, budget, period, period), pcpu
 
 
 def taken(rows: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
@@ -470,7 +493,7 @@ def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str
         if not proofs.servers:
             refuse("certificate", f"no server for {name}")
         told = proofs.servers.pop(0)
-        server, pcpu = read_server(domain, told, budget_rule, by_priority, pcpus)
+        server, pcpu = read_server(domain, told, by_priority, pcpus)
         why = beyond(domain) or ("not in the certificate" if proof is None else "")
         sharing.setdefault(pcpu, []).append((server, {**told, "needed": not why}))
         if proof is None or why:

@@ -31,6 +31,16 @@ Qed.
 Lemma up_is a b : N.to_nat (up a b) = ceiling (N.to_nat a) (N.to_nat b).
 Proof. unfold up, ceiling. rewrite N2Nat.inj_div, N2Nat.inj_sub, N2Nat.inj_add. reflexivity. Qed.
 
+Lemma gcd_is a b : N.to_nat (N.gcd a b) = Nat.gcd (N.to_nat a) (N.to_nat b).
+Proof.
+  assert (divides : forall a b, N.divide a b -> Nat.divide (N.to_nat a) (N.to_nat b))
+    by (intros x y [q ->]; exists (N.to_nat q); apply N2Nat.inj_mul).
+  symmetry. apply Nat.gcd_unique; [lia|apply divides, N.gcd_divide_l| |].
+  { apply divides, N.gcd_divide_r. }
+  intros q [u one] [v two]. rewrite <- (Nat2N.id q). apply divides, N.gcd_greatest;
+    [exists (N.of_nat u)|exists (N.of_nat v)]; lia.
+Qed.
+
 Lemma request_is rows i t :
   N.to_nat (request rows (fst (nth i rows (0, no_row))) t) =
   rbf (length rows) (nth_task rows) (nth_rank rows) i (N.to_nat t).
@@ -423,7 +433,7 @@ Qed.
 Lemma numbers_good s : (s < length vms)%nat ->
   let its := v_server (nth s vms no_vm) in
   0 < r_cost its <= r_period its /\ r_deadline its = r_period its /\
-  r_jitter its = jitter_of (s_policy sys) (r_period its) (r_cost its).
+  r_jitter its = 0.
 Proof.
   intros inside its. pose proof (pcpu_good s inside) as fine. unfold pcpu_fails in fine.
   fold vms in fine. destruct (first _ _) eqn:numbers in fine; [discriminate|].
@@ -441,61 +451,70 @@ Let row_is := tied_is vms.
 Lemma rows_length : length rows = length vms.
 Proof. unfold rows, tied. now rewrite !map_length. Qed.
 
-(* A server among servers, as the tests of its rule see it. *)
+(* A server among servers, as a task. *)
 Lemma seen i : (i < length vms)%nat ->
-  nth_rank rows i = rank (servers i) /\
-  nth_task rows i = match s_policy sys with
-                    | Periods Deferrable _ => as_deferrable (servers i)
-                    | _ => as_task (servers i)
-                    end.
+  nth_rank rows i = rank (servers i) /\ nth_task rows i = as_task (servers i).
 Proof.
   intros low. destruct (numbers_good i low) as (_ & implicit & jittered).
   unfold nth_rank, nth_task. rewrite (row_is i low : nth i rows _ = _). split; [reflexivity|].
-  unfold servers, server_of, task_of, as_task, as_deferrable. cbn [every budget within snd].
-  rewrite implicit, jittered. unfold jitter_of. destruct (s_policy sys) as [[] by_order|];
-    now rewrite ?N2Nat.inj_sub.
+  unfold servers, server_of, task_of, as_task. cbn [every budget within snd].
+  now rewrite implicit, jittered.
 Qed.
 
-Lemma window_known by_rule by_order s : (s < length vms)%nat ->
-  s_policy sys = Periods by_rule by_order -> by_rule <> Deferrable ->
+Lemma window_known s : (s < length vms)%nat ->
   window_fails rows (fun t => t) (r_deadline (v_server (nth s vms no_vm)))
     (r_number (v_server (nth s vms no_vm)), v_server (nth s vms no_vm)) = None ->
   exists t, (0 < t <= within (servers s) /\ rbf (length vms) (fun i => as_task (servers i))
     (fun i => rank (servers i)) s t <= t)%nat.
 Proof.
-  intros inside is_it not_deferrable known. apply window_enough in known as [fits_in enough].
+  intros inside known. apply window_enough in known as [fits_in enough].
   cbn [fst snd] in fits_in, enough. destruct (numbers_good s inside) as (_ & implicit & _).
   exists (N.to_nat (r_window (v_server (nth s vms no_vm)))). split; [cbn; lia|].
-  pose proof (request_is rows s (r_window (v_server (nth s vms no_vm)))) as same.
-  rewrite (row_is s inside : nth s rows _ = _), rows_length in same. cbn [fst] in same.
+  pose proof (request_is rows s (r_window (v_server (nth s vms no_vm)))) as is_it.
+  rewrite (row_is s inside : nth s rows _ = _), rows_length in is_it. cbn [fst] in is_it.
   assert (equal : (rbf (length vms) (fun i => as_task (servers i)) (fun i => rank (servers i)) s
     (N.to_nat (r_window (v_server (nth s vms no_vm)))) = rbf (length vms) (nth_task rows)
     (nth_rank rows) s (N.to_nat (r_window (v_server (nth s vms no_vm)))))%nat); [|lia].
-  apply sum_same. intros i low. destruct (seen i low) as [-> ->], (seen s inside) as [-> _].
-  rewrite is_it. now destruct by_rule.
+  apply sum_same. intros i low. now destruct (seen i low) as [-> ->], (seen s inside) as [-> _].
 Qed.
 
-Lemma spending_known by_order s : (s < length vms)%nat ->
-  s_policy sys = Periods Deferrable by_order ->
-  jobs_fail rows (fun t => t) (r_number (v_server (nth s vms no_vm)), v_server (nth s vms no_vm)) 1
-    [r_window (v_server (nth s vms no_vm))] = None ->
-  exists t, (t <= every (servers s) /\ job_rbf (length vms) (fun i => as_deferrable (servers i))
-    (fun i => rank (servers i)) s 1 t <= t)%nat.
+Lemma grid_spent_is one P t : N.to_nat (grid_spent P (v_server one) t) =
+  grid_spends (N.to_nat P) (server_of one) (N.to_nat t).
 Proof.
-  intros inside deferring known. apply (jobs_enough _ _ _ _ _ 0) in known as [fits_in enough];
-    [|cbn; lia]. change (1 + N.of_nat 0) with 1 in fits_in, enough.
-  cbn [nth snd] in fits_in, enough.
-  destruct (numbers_good s inside) as (_ & implicit & _).
-  exists (N.to_nat (r_window (v_server (nth s vms no_vm)))). split; [cbn; lia|].
-  pose proof (job_request_is rows s 1 (r_window (v_server (nth s vms no_vm)))) as is_it.
-  rewrite (row_is s inside : nth s rows _ = _), rows_length in is_it. specialize (is_it inside).
-  assert (equal : (job_rbf (length vms) (fun i => as_deferrable (servers i))
-    (fun i => rank (servers i)) s 1 (N.to_nat (r_window (v_server (nth s vms no_vm)))) =
-    job_rbf (length vms) (nth_task rows) (nth_rank rows) s (N.to_nat 1)
-    (N.to_nat (r_window (v_server (nth s vms no_vm)))))%nat).
-  { apply sum_same. intros i low. destruct (seen i low) as [-> ->], (seen s inside) as [-> _].
-    now rewrite deferring. }
-  lia.
+  unfold grid_spent, grid_spends, spent, spends.
+  now rewrite N2Nat.inj_max, !N2Nat.inj_add, !N2Nat.inj_min, !supplied_is, !N2Nat.inj_mul, up_is,
+    N2Nat.inj_div, gcd_is.
+Qed.
+
+Lemma grid_known s : (s < length vms)%nat ->
+  server_fails Deferrable (map v_server vms) (v_server (nth s vms no_vm)) = None ->
+  exists t, (t <= every (servers s) /\ grid_rbf (length vms) servers s t <= t)%nat.
+Proof.
+  intros inside known. unfold server_fails in known.
+  set (own := v_server (nth s vms no_vm)) in *. set (t := r_window own) in *.
+  destruct (N.ltb_spec (r_period own) t); [discriminate|].
+  destruct (N.ltb_spec t (grid_request (map v_server vms) own t)) as [|enough]; [discriminate|].
+  exists (N.to_nat t). split; [cbn; fold own; lia|].
+  unfold grid_request in enough. unfold grid_rbf.
+  pose proof (sum_but_one (length vms) (fun o =>
+      if (rank (servers o) <=? rank (servers s))%nat
+      then (if o =? s then budget (servers s)
+            else grid_spends (every (servers s)) (servers o) (N.to_nat t))%nat else 0%nat)
+    (fun o => if (rank (servers o) <=? rank (servers s))%nat
+      then grid_spends (every (servers s)) (servers o) (N.to_nat t) else 0%nat) s inside) as swap.
+  cbn beta in swap. rewrite Nat.leb_refl, Nat.eqb_refl in swap.
+  specialize (swap ltac:(intros o other; apply Nat.eqb_neq in other; now rewrite other)).
+  assert (all : N.to_nat (total (fun one => if r_number one <=? r_number own
+      then grid_spent (r_period own) one t else 0) (map v_server vms)) =
+    sum (length vms) (fun o => if (rank (servers o) <=? rank (servers s))%nat
+      then grid_spends (every (servers s)) (servers o) (N.to_nat t) else 0%nat)).
+  { rewrite (total_is _ _ no_row), map_length. apply sum_same. intros i low.
+    change no_row with (v_server no_vm). rewrite map_nth. unfold servers. cbn [server_of rank].
+    fold own. rewrite leb_is. destruct (_ <=? _); [|reflexivity]. apply grid_spent_is. }
+  pose proof (grid_spent_is (nth s vms no_vm) (r_period own) t) as itself. fold own in itself.
+  change (N.to_nat (r_period own)) with (every (servers s)) in itself.
+  change (server_of (nth s vms no_vm)) with (servers s) in itself.
+  change (budget (servers s)) with (N.to_nat (r_cost own)) in swap |- *. lia.
 Qed.
 
 Lemma spends_known s : (s < length vms)%nat ->
@@ -553,7 +572,7 @@ Lemma test_known s : (s < length vms)%nat -> v_judged (nth s vms no_vm) = true -
   end.
 Proof.
   intros inside judged its. pose proof (pcpu_good s inside) as fine. unfold pcpu_fails in fine.
-  fold vms in fine. destruct (first (numbers_fail _) _) in fine; [discriminate|].
+  fold vms in fine. destruct (first numbers_fail _) in fine; [discriminate|].
   assert (somebody : existsb v_judged vms = true)
     by (apply existsb_exists; exists (nth s vms no_vm); split; [now apply nth_row|exact judged]).
   destruct (s_policy sys) as [[] []|].
@@ -579,12 +598,12 @@ Proof.
   assert (funded : (budget (servers s) <= every (servers s))%nat)
     by (destruct (numbers_good s inside) as (some & _); cbn; lia).
   destruct by_order.
-  - pose proof (window_known by_rule ByRank s inside is_it) as by_window.
-    destruct by_rule.
+  - destruct by_rule.
     1, 3: apply (servers_fixed_priority (length vms) servers _ (s_slack sys)); try assumption;
-      [easy|apply le_n|now apply by_window].
-    apply (deferrable_fixed_priority (length vms) servers (s_slack sys)); auto.
-    now apply (spending_known ByRank).
+      [easy|apply le_n|now apply window_known].
+    apply (deferrable_on_one_grid (length vms) servers (s_slack sys)); try assumption.
+    + intros i low. destruct (numbers_good i low) as (some & _). cbn. lia.
+    + now apply grid_known.
   - destruct by_rule.
     1, 3: apply (servers_edf (length vms) servers _ (s_slack sys)); try easy; auto.
     apply (deferrable_edf (length vms) servers (s_slack sys)); auto. now apply spends_known.

@@ -31,11 +31,9 @@ from tests.support.chain_worlds import KNOWN, known_chain, wakes_of_hops
 from hyperperiod._analysis import Shape
 from hyperperiod.analysis.analyze import Analysis
 from hyperperiod.analysis.certificate import (
-    GRID,
     MOST_POINTS,
     Certificate,
     DomainEvidence,
-    ServerEvidence,
     certificate_text,
     certify,
 )
@@ -237,7 +235,7 @@ def test_examples_are_proved_as_far_as_they_can_be(path: Path, files: Files) -> 
 @RULES
 @sizes(150)
 def test_every_yes_is_certified_and_proved(systems: int, rule: str, files: Files) -> None:
-    proved = by_jobs = left = grid = 0
+    proved = by_jobs = left = 0
     for number in range(systems):
         system = drawn(draw_for("certificates", number), rule)
         made = files.certify(system)
@@ -246,22 +244,19 @@ def test_every_yes_is_certified_and_proved(systems: int, rule: str, files: Files
         certified = {one.domain for one in made.domains}
         why = {one.domain: one.why for one in made.not_certified}
         assert certified <= holds
-        by_grid = {name for name in holds if why.get(name) == GRID}
-        for name in holds - certified - by_grid:
+        for name in holds - certified:
             assert why[name].endswith(f"more than {MOST_POINTS:,} windows decide")
         if not holds:
             continue
         proved += len(certified)
         by_jobs += sum(any(task.jobs for task in one.tasks) for one in made.domains)
-        left += len(holds - certified - by_grid)
-        grid += len(by_grid)
+        left += len(holds - certified)
         code = files.read(certificate_text(made))
         assert "not proved" not in files.readers[-1](files.system, files.told)[1]
         complete = all(text.startswith("best effort") for text in why.values())
         has_servers = len(made.servers) == sum(one.is_served for one in system.domains)
         assert code == (0 if complete else 1 if has_servers else 2)
     assert proved > systems / 2
-    assert (grid > 0) == (rule == "deferrable")
     # Budgets so close to the load that the first quiet instant is beyond all bounds: 1 in 90.
     assert by_jobs > systems / 10
     assert 50 * left <= proved
@@ -375,10 +370,11 @@ def test_readers_understand_the_same_of_a_system_file(systems: int, files: Files
 certificate, resolve, analyze = (
     import_module(f"hyperperiod.analysis.{name}") for name in ("certificate", "resolve", "analyze")
 )
+grid = import_module("hyperperiod.analysis.servers.deferrable_grid")
 RBF, DBF, HORIZON = certificate.rbf, certificate.dbf, certificate._horizon
 RANKS, MINIMAL_BUDGET = certificate.component_of_tasks, resolve.minimal_budget
 HOST_LEVEL, WINDOWS = analyze.host_level, certificate._windows
-SERVERS, FIND = certificate._server_evidence, certificate.find_proof
+FIND = certificate.find_proof
 
 
 def budget_less_one(*given: Any) -> MinimalBudget:
@@ -399,10 +395,6 @@ def jobs_one_fewer(*given: Any) -> tuple[int, tuple[int, ...]]:
 def hosts_say_yes(*given: Any, **options: Any) -> Any:
     found = HOST_LEVEL(*given, **options)
     return found._replace(servers=[Verdict.yes(1) for _ in found.servers])
-
-
-def windows_of_all(analysis: Analysis) -> list[ServerEvidence]:
-    return [one.replace(window=one.window or one.period) for one in SERVERS(analysis)]
 
 
 FAULTS: dict[str, list[tuple[object, str, Any]]] = {
@@ -454,7 +446,13 @@ FAULTS: dict[str, list[tuple[object, str, Any]]] = {
             lambda it, own: [x for x in it.servers if x.priority < own.priority],
         )
     ],
-    "no other server is looked at": [(Group, "before", lambda it, own: [])],  # noqa: ARG005
+    "no other server is looked at": [
+        (
+            certificate,
+            "fp_response_time",
+            lambda group: [Verdict.yes(one.budget_ns) for one in group.servers],
+        )
+    ],
     "budgets a nanosecond short": [
         (resolve, "minimal_budget", budget_less_one),
         (analyze, "judge_domain", says_yes),
@@ -463,8 +461,8 @@ FAULTS: dict[str, list[tuple[object, str, Any]]] = {
         (domain_level, "refusal", lambda *given: None)  # noqa: ARG005
     ],
     "all servers get their budgets": [(analyze, "host_level", hosts_say_yes)],
-    "no budgets are back to back": [(certificate, "interference", certificate.as_load)],
-    "a window on one grid is one of all": [(certificate, "_server_evidence", windows_of_all)],
+    "no budgets are back to back": [(certificate, "deferrable_grid", certificate.fp_response_time)],
+    "periods all divide one another": [(grid, "gcd", lambda its, own: its)],  # noqa: ARG005
     "all deferrable servers get their budgets": [(analyze, "host_level", hosts_say_yes)],
     "all constant bandwidth servers get their budgets": [(analyze, "host_level", hosts_say_yes)],
     "no budget is lost": [
@@ -476,7 +474,8 @@ FAULTS: dict[str, list[tuple[object, str, Any]]] = {
 }
 RULE_OF = {
     "no budgets are back to back": "deferrable",
-    "a window on one grid is one of all": "deferrable",
+    "periods all divide one another": "deferrable",
+    "servers of equal priority are not looked at": "deferrable",
     "all deferrable servers get their budgets": "deferrable",
     "all constant bandwidth servers get their budgets": "cbs",
     "no budget is lost": "polling",

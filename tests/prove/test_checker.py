@@ -383,14 +383,32 @@ def test_deferrable_servers_may_spend_back_to_back(
 ) -> None:
     system, certificate = of_rule(policy)
     assert answer(checker, tmp_path, system, certificate) == (0, PROVED)
-    for window, demand in ((4_499_999, 4_500_000), (3_500_000, 4_500_000), (5_000_001, 0)):
+    for window, why in (
+        (4_499_999, "servers spend 4500000"),
+        (3_500_000, "servers spend 4000000"),
+        (5_000_001, "is above the period 5000000"),
+        (0, "servers spend 1500000"),
+    ):
         certificate["servers"][1]["window"] = window
         code, text = answer(checker, tmp_path, system, certificate)
-        why = f"demand {demand} is above supply" if demand else "is above the deadline 5000000"
-        assert (code, f"server of vision: job 1: window {window}" in text) == (1, True), text
+        assert (code, f"server of vision: window {window}" in text) == (1, True), text
         assert why in text
-    certificate["servers"][1]["window"] = 0
-    assert answer(checker, tmp_path, system, certificate)[0] == 1
+
+
+def test_deferrable_servers_whose_periods_begin_together_cannot(
+    checker: Path, tmp_path: Path
+) -> None:
+    """Radio with 1 ms in 2.5 ms has one budget in the first half of vision's 5 ms, whatever it did
+    before; one in 3 ms may have saved its budget for the last ms of three before its next one."""
+    system, certificate = of_rule("ds")
+    for period, window in ((2_500_000, 2_500_000), (3 * MS, 3_500_000)):
+        certificate["servers"][2]["period"] = period
+        certificate["servers"][1]["window"] = window
+        assert "server of" not in answer(checker, tmp_path, system, certificate)[1]
+        certificate["servers"][1]["window"] = window - 1
+        code, text = answer(checker, tmp_path, system, certificate)
+        said = f"server of vision: window {window - 1}: servers spend {window}"
+        assert (code, said in text) == (1, True), text
 
 
 def test_deferrable_servers_under_edf_are_judged_each_by_what_all_spend(

@@ -11,10 +11,10 @@ servers on pcpus of their own by fixed priority or EDF, constant bandwidth serve
 of one vcpu whose independent tasks are under fixed priority or EDF, and no time for overheads. All
 else stands under `not_certified`, with its reason.
 
-- Fixed priority, of tasks (Lemma 1 with the ceiling) and of servers (Joseph and Pandya): the least
-  window in which the work of all that are not lower is done, of deferrable servers with jitter. If
-  it is above the deadline of a task: the least one for each of the jobs that come in it (Lehoczky,
-  RTSS 1990).
+- Fixed priority, of tasks (Lemma 1 with the ceiling): the least window in which the work of all
+  that are not lower is done. If it is above the deadline of a task: the least one for each of the
+  jobs that come in it (Lehoczky, RTSS 1990). Of servers: the window of the test, of deferrable ones
+  of that on one grid.
 - EDF, of tasks: points that cover all windows up to a horizon (Zhang and Burns, QPA, from the
   other side), and a horizon beyond which the demand stays below the supply, by straight lines or
   since both repeat. Of servers: budgets and periods are the evidence.
@@ -36,8 +36,8 @@ from hyperperiod.analysis.component import Load, component_of_tasks
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.proofs import SERVER_THEOREMS, Rules, find_proof
 from hyperperiod.analysis.result import AnalysisResult
-from hyperperiod.analysis.servers.deferrable_fp import interference
-from hyperperiod.analysis.servers.fp_response_time import as_load
+from hyperperiod.analysis.servers.deferrable_grid import deferrable_grid
+from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.tasks.demand_bound import dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.model import (
@@ -59,8 +59,6 @@ MOST_POINTS = 100_000
 """So many windows of a domain under EDF, or of a task's jobs, are written down at most."""
 MOST_DIGITS = 4_000
 """So long is a number at most: readers of JSON refuse longer ones."""
-
-GRID = "its server passes no test but that on one grid: no theorem is about it"
 
 _OF_SYSTEMS = {"name", "description", "policy", "pcpus", "quantum_ns", "sbf", "domains", "spare"}
 _OF_DOMAINS = {"name", "scheduler", "vcpus", "pcpu", "priority", "interface", "tasks"}
@@ -177,7 +175,7 @@ def certify(analysis: Analysis, result: AnalysisResult, file: bytes) -> Certific
             if beyond or not verdicts[domain.name].schedulable:
                 raise _NoEvidence(beyond or verdicts[domain.name].reason)
             if system.policy.order is Order.FP and windows[domain.name] is None:
-                raise _NoEvidence(GRID)
+                raise _NoEvidence("the window of its server takes too many steps")
             found.append(_domain_evidence(domain, _rules(system), system.sbf))
         except _NoEvidence as error:
             open_.append(NotCertified(domain=domain.name, why=str(error)))
@@ -206,8 +204,7 @@ def _rules(system: System) -> Rules:
 def _system_beyond(system: System) -> str:
     """Returns what of a whole system no theorem is about; empty if there is nothing."""
     policy, rules = system.policy, _rules(system)
-    theorem = SERVER_THEOREMS.get((rules.budget, rules.order, rules.scope))
-    if theorem is None or find_proof(rules) is None:
+    if (rules.budget, rules.order, rules.scope) not in SERVER_THEOREMS or find_proof(rules) is None:
         return f"policy {policy}: no theorem is about it"
     if system.sbf not in (Sbf.GENERAL, Sbf.HARMONIC):
         return f"sbf {system.sbf}: no theorem is about it"
@@ -237,13 +234,13 @@ def _task_beyond(task: Task) -> str:
 def _server_evidence(analysis: Analysis) -> Iterator[ServerEvidence]:
     """Yields all servers in the order of the file, with a window where there is one."""
     policy = analysis.system.policy
-    above = interference if policy.budget is Budget.DEFERRABLE else as_load
-    placed = [(server, group) for group in analysis.groups for server in group.servers]
-    for own, group in sorted(placed, key=lambda one: one[0].order):
-        window = None
-        if policy.order is Order.FP:
-            loads = [*map(above, group.before(own)), as_load(own)]
-            window = _least_window(loads, own.period_ns, lambda work: work)
+    judge = deferrable_grid if policy.budget is Budget.DEFERRABLE else fp_response_time
+    placed = [
+        (own, verdict.bound_ns if policy.order is Order.FP else None)
+        for group in analysis.groups
+        for own, verdict in zip(group.servers, judge(group), strict=True)
+    ]
+    for own, window in sorted(placed, key=lambda one: one[0].order):
         yield ServerEvidence(
             domain=own.name,
             pcpu=analysis.system.domains[own.domain_index].pcpu or 0,

@@ -223,16 +223,16 @@ THEOREMS = {
 """The theorem in proofs/supply.v about the supply of a budget rule, for all rows that have it."""
 
 SERVER_THEOREMS = {
-    (_PERIODIC, _FP, _ONE): "servers_fixed_priority",
-    (_PERIODIC, _EDF, _ONE): "servers_edf",
-    (_POLLING, _FP, _ONE): "servers_fixed_priority",
-    (_POLLING, _EDF, _ONE): "servers_edf",
-    (_DEFERRABLE, _FP, _ONE): "deferrable_fixed_priority",
-    (_DEFERRABLE, _EDF, _ONE): "deferrable_edf",
-    (_CBS, _EDF, _ONE): "cbs_edf",
+    (_PERIODIC, _FP, _ONE): ("servers_fixed_priority",),
+    (_PERIODIC, _EDF, _ONE): ("servers_edf",),
+    (_POLLING, _FP, _ONE): ("servers_fixed_priority",),
+    (_POLLING, _EDF, _ONE): ("servers_edf",),
+    (_DEFERRABLE, _FP, _ONE): ("deferrable_fixed_priority", "deferrable_on_one_grid"),
+    (_DEFERRABLE, _EDF, _ONE): ("deferrable_edf",),
+    (_CBS, _EDF, _ONE): ("cbs_edf",),
 }
-"""The theorem in proofs/ about a row's first test beside "alone": who passes gets its budget, and
-under cbs, whose periods are its own, supplies the bound."""
+"""The theorems in proofs/ about a row's tests beside "alone", in their order: who passes gets its
+budget, and under cbs, whose periods are its own, supplies the bound."""
 
 _BOTH = (_FP, _EDF)
 _ACROSS = (Cover.HOPS,)

@@ -2,14 +2,16 @@
 """Deferrable (or periodic) servers under fixed priority, refilled on one grid: sufficient.
 
 Papers: as `deferrable_fp` (Strosnider, Lehoczky and Sha 1995; Davis and Burns 2005); the phases
-are those of servers that are all refilled at multiples of their periods since time 0.
+are those of servers that are all refilled at multiples of their periods since time 0. Proved by
+machine, without overheads: deferrable_on_one_grid in proofs/deferrable.v.
 
 Seen from the beginning of a period of server i, the next refill of server k is r away, where r
 is a multiple of g = gcd(P_i, P_k) in g..P_k. Until then k spends at most min(B_k, r), and B_k in
 each period after it. That is most for one of two r: the least that is no smaller than B_k, or
-the greatest that is. Server i gets its budget if for some window L <= P_i, all others together
-spend at most L - B_i in it. Where periods are harmonic (P_k divides P_i) this is the test of
-periodic servers; where they are coprime it is that of `deferrable_fp`.
+the greatest that is. (That may be 0, which is as P_k: the same is spent.) Server i gets its budget
+if for some window L <= P_i, all others together spend at most L - B_i in it. Where periods are
+harmonic (P_k divides P_i) this is the test of periodic servers; where they are coprime it is that
+of `deferrable_fp`.
 
 Assumptions: origins are 0, as they are for servers in a file without changes; budgets are
 enforced, nothing else is assumed about the others. Overheads come on top at any time.
@@ -42,8 +44,7 @@ def max_spent(other: Server, own_period_ns: int, window_ns: int) -> tuple[int, i
     """
     period_ns, budget_ns = other.period_ns, other.budget_ns
     step_ns = gcd(period_ns, own_period_ns)
-    below_ns = budget_ns // step_ns * step_ns
-    refills = {min(period_ns, -(-budget_ns // step_ns) * step_ns), below_ns or period_ns}
+    refills = {budget_ns // step_ns * step_ns, -(-budget_ns // step_ns) * step_ns}
     return max(_spent(other, refill_ns, window_ns) for refill_ns in refills)
 
 
