@@ -11,6 +11,7 @@ they accept has to be right.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.util
 import io
 import json
@@ -260,6 +261,20 @@ def test_every_yes_is_certified_and_proved(systems: int, rule: str, files: Files
     # Budgets so close to the load that the first quiet instant is beyond all bounds: 1 in 90.
     assert by_jobs > systems / 10
     assert 50 * left <= proved
+
+
+def test_what_fit_chooses_is_proved_as_it_is_written(files: Files) -> None:
+    given = str(TOP / "systems" / "avionics-unfitted.toml")
+    command = ["fit", given, "--heuristics", "--certificate", str(files.told)]
+    done = CliRunner().invoke(main, command)
+    assert (done.exit_code, files.told.exists()) == (2, False)
+    assert "found --certificate alone; allowed: with --output" in done.output
+    done = CliRunner().invoke(main, [*command, "-o", str(files.system)])
+    assert done.exit_code == 0, done.output
+    told = files.told.read_text()
+    assert files.read(told) == 0
+    digest = hashlib.sha256(files.system.read_bytes()).hexdigest()
+    assert json.loads(told)["system"]["sha256"] == digest
 
 
 def damages(draw: random.Random, text: str) -> str:

@@ -11,6 +11,7 @@ from hyperperiod.analysis.analyze import Analysis
 from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_MISSED
 from hyperperiod.cli.options import (
+    certificate_option,
     json_option,
     policy_option,
     read_name,
@@ -18,7 +19,7 @@ from hyperperiod.cli.options import (
     wide_option,
 )
 from hyperperiod.cli.progress import status
-from hyperperiod.cli.systems import about, certified_file, read_system
+from hyperperiod.cli.systems import about, certified_file, read_system, write_certificate
 from hyperperiod.model.errors import some_names
 from hyperperiod.model.load import shown_name
 from hyperperiod.model.result_object import json_text
@@ -57,13 +58,7 @@ if TYPE_CHECKING:
     shell_complete=complete.files,
     help="With --explain: demand against supply as FILE.svg or as a page, FILE.html.",
 )
-@click.option(
-    "--certificate",
-    metavar="FILE",
-    callback=read_name(".json"),
-    shell_complete=complete.files,
-    help="Write the evidence for what holds, which hyperperiod-check checks.",
-)
+@certificate_option
 @json_option
 @wide_option
 @click.pass_context
@@ -97,7 +92,7 @@ def analyze(
     if plot is not None and result.explain is not None:
         _plot(plot, result.explain, system_file)
     if certificate is not None:
-        _certify(certificate, analysis, result, file)
+        write_certificate(certificate, analysis, result, file)
     if as_json:
         click.echo(json_text(result))
     else:
@@ -108,14 +103,6 @@ def analyze(
                 click.echo("those of --isolation: while every wcet of their own domain does")
     if result.schedulable is not True:
         ctx.exit(EXIT_MISSED)
-
-
-def _certify(name: str, analysis: Analysis, result: AnalysisResult, file: bytes) -> None:
-    from hyperperiod.analysis.certificate import certificate_text, certify
-
-    with whole_file(name, "--certificate") as path:
-        assert path is not None, "a file was named"
-        path.write_text(certificate_text(certify(analysis, result, file)), encoding="utf-8")
 
 
 def _plot(plot: str, found: Explanation, system_file: str) -> None:

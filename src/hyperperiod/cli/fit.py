@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hyperperiod.analysis.analyze import Analysis
 from hyperperiod.analysis.fit.answer import Fitted, LoopRule, Options, Progress
 from hyperperiod.analysis.fit.fit import fit as fit_system
 from hyperperiod.analysis.fit.result import result_of
@@ -17,6 +18,7 @@ from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     OneOf,
     WholeNumber,
+    certificate_option,
     json_option,
     policy_option,
     read_maybe,
@@ -28,7 +30,7 @@ from hyperperiod.cli.options import (
 )
 from hyperperiod.cli.progress import status
 from hyperperiod.cli.screen import Screen
-from hyperperiod.cli.systems import about, read_system
+from hyperperiod.cli.systems import about, certified_file, read_system, write_certificate
 from hyperperiod.cli.table import Table
 from hyperperiod.cli.tables.fit import fit_lines
 from hyperperiod.model import Policy, System, to_toml
@@ -114,6 +116,7 @@ def _read_range(
     metavar="FILE.toml",
     help="Write the fitted system.",
 )
+@certificate_option
 @json_option
 @wide_option
 @click.pass_context
@@ -126,6 +129,7 @@ def fit(
     within: Fraction | None,
     pcpus: int | None,
     out_file: str | None,
+    certificate: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -139,6 +143,8 @@ def fit(
     """
     if within is not None and least == "bandwidth":
         raise click.UsageError("found --within alone; allowed: with --least overhead")
+    if certificate is not None and out_file is None:
+        raise click.UsageError("found --certificate alone; allowed: with --output, which it is of")
     chosen = Options(
         least=Least.OVERHEAD if within is not None else Least(least or "bandwidth"),
         within=within,
@@ -150,8 +156,9 @@ def fit(
         rule=LoopRule(options["rule"]),
     )
     system = read_system(system_file, policy, pinned=False, pcpus=pcpus)
-    require_different({"SYSTEM": system_file, "--output": out_file})
+    require_different({"SYSTEM": system_file, "--output": out_file, "--certificate": certificate})
     require_writable(out_file, "--output")
+    require_writable(certificate, "--certificate")
     with about(system_file), status(f"{system.name}: fitting") as show:
         fitted = fit_system(
             system, chosen, lambda progress: show(_progress_text(system.name, progress))
@@ -161,6 +168,8 @@ def fit(
         with whole_file(out_file, "--output") as path:
             if path is not None:
                 path.write_text(_text(fitted, fitted.system), encoding="utf-8")
+        if certificate is not None and out_file is not None:
+            _certify(certificate, out_file)
     if as_json:
         click.echo(json_text(result))
     else:
@@ -180,6 +189,14 @@ def _text(fitted: Fitted, system: System) -> str:
         f"# Fitted by hyperperiod fit: {how}, {fitted.status}; the system before was"
         f" {system.name}.\n" + to_toml(system)
     )
+
+
+def _certify(certificate: str, out_file: str) -> None:
+    """Writes the certificate of the system as it was written: that is what a checker reads."""
+    with status(f"{out_file}: analyzing"):
+        analysis = Analysis(read_system(out_file, None))
+        file = certified_file(out_file, "--certificate")
+        write_certificate(certificate, analysis, analysis.result(), file)
 
 
 def _show(result: FitResult, out_file: str | None) -> None:

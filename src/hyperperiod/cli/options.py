@@ -185,6 +185,14 @@ horizon_option = click.option(
     help="How long to run, such as 500ms or 10s.",
 )
 
+certificate_option = click.option(
+    "--certificate",
+    callback=read_name(".json"),
+    shell_complete=complete.files,
+    metavar="FILE",
+    help="Write the evidence for what holds, which hyperperiod-check checks.",
+)
+
 report_option = click.option(
     "report_file",
     "--report",

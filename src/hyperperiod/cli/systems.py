@@ -5,9 +5,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from hyperperiod.model import InputError, Policy, System, load_system, with_policy
 from hyperperiod.model.load import shown_name
+from hyperperiod.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from hyperperiod.analysis.analyze import Analysis
+    from hyperperiod.analysis.result import AnalysisResult
 
 
 def read_system(
@@ -36,6 +42,15 @@ def certified_file(system_file: str, key: str, policy: Policy | None = None) -> 
     from pathlib import Path
 
     return Path(system_file).read_bytes()
+
+
+def write_certificate(name: str, analysis: Analysis, result: AnalysisResult, file: bytes) -> None:
+    """Writes the evidence for what holds of a system that was read from `file`."""
+    from hyperperiod.analysis.certificate import certificate_text, certify
+
+    with whole_file(name, "--certificate") as path:
+        assert path is not None, "a file was named"
+        path.write_text(certificate_text(certify(analysis, result, file)), encoding="utf-8")
 
 
 def require_host_levels(system: System, system_file: str) -> None:
