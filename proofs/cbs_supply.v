@@ -396,7 +396,40 @@ Qed.
 (* * Tasks on a server *)
 
 (* The windows of the tests are without breaks: what is to be done in one goes on after every
-   instant of it. *)
+   instant of it. `begun` are the instants at which work begins where all that came before is
+   done. *)
+Lemma unbroken_in_time d r gets begun bound :
+  jobs_of (size d) (members d) r -> scheduled (size d) (local_key d r) gets r ->
+  (forall x j, begun x = true -> fst j < size d -> release r j < x -> complete r j x) ->
+  (forall i, i < size d -> 0 < period (members d i)) ->
+  (forall a t, throughout (busy (size d) r) a t -> (forall x, a < x < a + t -> begun x = false) ->
+     bound t <= amount gets a t) ->
+  fits d bound -> in_time (size d) (members d) r.
+Proof.
+  intros jobs legal anew shape supply test [i k] real. cbn in real.
+  destruct (complete_or_not r (i, k) (due (members d) r (i, k))) as [|missed]; [assumption|].
+  exfalso.
+  assert (supplied : forall (these : job -> Prop) w t,
+    (forall y, w < y <= release r (i, k) -> ~ quiet (size d) r these y) ->
+    throughout (busy (size d) r) w (due (members d) r (i, k) - w) ->
+    w + t <= due (members d) r (i, k) -> bound t <= amount gets w t).
+  { intros these w t latest all ends. apply supply.
+    - intros x there. apply all. lia.
+    - intros x there. destruct (begun x) eqn:now; [exfalso|reflexivity].
+      destruct (Nat.le_gt_cases x (release r (i, k))) as [before_it|after_it].
+      + apply (latest x); [lia|]. intros j _ inside_it earlier. now apply (anew x j).
+      + apply missed, (complete_later r (i, k) x); [now apply (anew x (i, k))|lia]. }
+  unfold fits in test. unfold local_key in legal. destruct (scheduler d) as [ranks|].
+  - apply (late_fixed_priority (size d) (members d) ranks gets r i k shape jobs legal real missed).
+    intros (w & _ & latest & _ & all & less).
+    destruct (less bound (test i real)) as (t & short & fewer).
+    pose proof (supplied _ w t latest all short). lia.
+  - apply (late_edf (size d) (members d) gets r i k shape jobs legal real missed).
+    intros (w & early & latest & _ & all & less).
+    pose proof (supplied _ w (due (members d) r (i, k) - w) latest all) as held.
+    specialize (test (due (members d) r (i, k) - w)). unfold due in *. cbn [fst] in *. lia.
+Qed.
+
 Theorem cbs_in_time m servers by_slack arrives h s d r :
   (forall i, i < m -> 0 < budget (servers i) <= every (servers i)) ->
   arriving m arrives h -> earliest_pays m servers arrives h -> sharing by_slack servers h ->
@@ -405,34 +438,13 @@ Theorem cbs_in_time m servers by_slack arrives h s d r :
   (forall i, i < size d -> 0 < period (members d i)) ->
   fits d (cbs_bound servers s) -> in_time (size d) (members d) r.
 Proof.
-  intros sane come legal shared enough low within_it begun shape test [i k] real. cbn in real.
+  intros sane come legal shared enough low within_it begun shape.
   destruct (cbs_edf m servers arrives h s sane come legal enough low) as [_ supply].
-  pose proof (time_scheduled by_slack servers h s d r shared within_it) as scheduled_so.
-  destruct within_it as (jobs & working & _). unfold local_key in scheduled_so.
-  set (bound := cbs_bound servers s) in test.
-  destruct (complete_or_not r (i, k) (due (members d) r (i, k))) as [|missed]; [assumption|].
-  exfalso.
-  assert (supplied : forall (these : job -> Prop) w t,
-    (forall y, w < y <= release r (i, k) -> ~ quiet (size d) r these y) ->
-    throughout (busy (size d) r) w (due (members d) r (i, k) - w) ->
-    w + t <= due (members d) r (i, k) -> bound t <= amount (time_of h s) w t).
-  { intros these w t latest all ends. apply Nat.le_trans with (amount (paid h s) w t).
-    - apply supply.
-      + intros x there. apply working, all. lia.
-      + intros x there. destruct (arrives s x) eqn:now; [exfalso|reflexivity].
-        destruct (Nat.le_gt_cases x (release r (i, k))) as [before_it|after_it].
-        * apply (latest x); [lia|]. intros j _ inside_it earlier. now apply (begun x j).
-        * apply missed, (complete_later r (i, k) x); [now apply (begun x (i, k))|lia].
-    - apply amount_weak. intros x yes. unfold time_of, charged. unfold paid in yes.
-      now rewrite yes. }
-  unfold fits in test. destruct (scheduler d) as [ranks|].
-  - apply (late_fixed_priority (size d) (members d) ranks (time_of h s) r i k shape jobs
-      scheduled_so real missed).
-    intros (w & _ & latest & _ & all & less).
-    destruct (less bound (test i real)) as (t & short & fewer).
-    pose proof (supplied _ w t latest all short). lia.
-  - apply (late_edf (size d) (members d) (time_of h s) r i k shape jobs scheduled_so real missed).
-    intros (w & early & latest & _ & all & less).
-    pose proof (supplied _ w (due (members d) r (i, k) - w) latest all) as held.
-    specialize (test (due (members d) r (i, k) - w)). unfold due in *. cbn [fst] in *. lia.
+  apply (unbroken_in_time d r (time_of h s) (arrives s));
+    [apply within_it| |exact begun|exact shape|].
+  - now apply (time_scheduled by_slack servers).
+  - intros a t all unbroken. apply Nat.le_trans with (amount (paid h s) a t).
+    + apply supply; [|assumption]. intros x there. now apply within_it, all.
+    + apply amount_weak. intros x yes. unfold time_of, charged. unfold paid in yes.
+      now rewrite yes.
 Qed.
