@@ -57,6 +57,7 @@ FALSEHOODS: dict[str, Change] = {
     "cbs-renewed-too-late": ("cbs.v", "<? left its * every one", "<? left its * every one - 1"),
     "cbs-without-a-bound-for-breaks": ("refuted.v", "0, 5, 9.", "0, 5, 6."),
     "jobs-in-any-order": ("model.v", "-> snd other <= snd j", "-> True"),
+    "overheads-without-debts": ("overheads.v", "(m + 1) * C.", "C."),
 }
 LONG_FALSEHOODS: dict[str, Change] = {
     "polling-as-deferrable": ("model.v", "| Polling => late P B", "| Polling => general P B P"),
@@ -208,6 +209,38 @@ LONG_FALSEHOODS: dict[str, Change] = {
     "decided-out-of-turn": ("laws.v", "snd j <=? snd first", "true"),
     "decided-too-late": ("laws.v", "arrives one + jitter T)", "arrives one + jitter T + 1)"),
     "decided-without-offset": ("laws.v", "(released_at one =? from)", "true"),
+    "debts-forgiven": (
+        "overheads.v",
+        "debt one paid j + amount paid (j * every one) (every one) - budget one",
+        "0",
+    ),
+    "overhead-window-behind-the-period": (
+        "overhead_servers.v",
+        "(exists t, 0 < t <= within (servers s) /\\",
+        "(exists t, 0 < t <= 2 * within (servers s) /\\",
+    ),
+    "overhead-demand-of-two-periods": (
+        "overhead_servers.v",
+        "(forall t, every (servers s) <= t ->",
+        "(forall t, 2 * every (servers s) <= t ->",
+    ),
+    "debt-one-less": ("overhead_servers.v", "(charged h s) k < C.", "(charged h s) k + 1 < C."),
+    "no-pick-in-progress": ("overheads.v", "2 * C + fixed +", "C + fixed +"),
+    "overhead-arrivals-without-jitter": (
+        "overheads.v",
+        "ceiling (t + jitter (members d i))",
+        "ceiling t",
+    ),
+    "overheads-with-breaks": (
+        "overhead_supply.v",
+        "inside_beside v h s d r -> anew arrives s d r ->",
+        "inside_beside v h s d r ->",
+    ),
+    "overheads-of-loans-not-counted": (
+        "overhead_supply.v",
+        "by_slack v h -> by_slack <> Lend ->",
+        "by_slack v h ->",
+    ),
 }
 UNPROVED: dict[str, Change] = {
     "left-out": ("tasks.v", "now apply server_supply.\nQed.", "Admitted."),
@@ -398,7 +431,7 @@ def is_refused(proved: Path, folder: Path, change: Change) -> None:
     """Asserts that a proof breaks on the change, and not the definitions."""
     files = (
         "supply|tasks|harmonic|host|deferrable|soundness|beginnings"
-        "|runs|refuted|cbs_supply|cbs_runs|least"
+        "|runs|refuted|cbs_supply|cbs_runs|least|overhead_servers|overhead_supply"
     )
     with pytest.raises(NotProved, match=rf'File "./({files}).v", line \d+'):
         build(falsified(proved, folder, *change), change[0])
