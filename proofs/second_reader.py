@@ -193,7 +193,7 @@ def require_spending(own: Task, before: list[Task], window: int) -> None:
     others = [one for one in before if one is not own]
     spent = own.cost + sum(most_spent(one, own.period, window) for one in others)
     if not spent <= window <= own.period:
-        raise LineError(f"{own.name}: window {window}: servers spend {spent}")
+        raise LineError(f"{own.name}: window {window} of {own.period}: servers spend {spent}")
 
 
 def require_budgets(
