@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: BSD-2-Clause *)
 (* A pcpu whose hypervisor takes time, as model.v has one on which decisions are free: definitions,
-   and no proof. What is proved of it stands in overhead_servers.v and overhead_supply.v.
+   and no proof. What is proved of it stands in the files overhead_*.v.
 
    The hypervisor decides by a pick, which takes time at the beginning of the grant that it makes.
    What it has decided stands until the next pick, and whoever pays then pays for the pick as well.

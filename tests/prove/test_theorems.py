@@ -224,6 +224,16 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "(forall t, every (servers s) <= t ->",
         "(forall t, 2 * every (servers s) <= t ->",
     ),
+    "overhead-deferrable-window-behind-the-period": (
+        "overhead_deferrable.v",
+        "(exists t, t <= every (servers s) /\\",
+        "(exists t, t <= 2 * every (servers s) /\\",
+    ),
+    "overhead-deferrable-twice-the-period": (
+        "overhead_deferrable.v",
+        "beside_budgets m C <= every (servers s) ->",
+        "beside_budgets m C <= 2 * every (servers s) ->",
+    ),
     "debt-one-less": ("overhead_servers.v", "(charged h s) k < C.", "(charged h s) k + 1 < C."),
     "no-pick-in-progress": ("overheads.v", "2 * C + fixed +", "C + fixed +"),
     "overhead-arrivals-without-jitter": (
@@ -432,6 +442,7 @@ def is_refused(proved: Path, folder: Path, change: Change) -> None:
     files = (
         "supply|tasks|harmonic|host|deferrable|soundness|beginnings"
         "|runs|refuted|cbs_supply|cbs_runs|least|overhead_servers|overhead_supply"
+        "|overhead_deferrable"
     )
     with pytest.raises(NotProved, match=rf'File "./({files}).v", line \d+'):
         build(falsified(proved, folder, *change), change[0])
