@@ -35,10 +35,11 @@ Lemma gcd_is a b : N.to_nat (N.gcd a b) = Nat.gcd (N.to_nat a) (N.to_nat b).
 Proof.
   assert (divides : forall a b, N.divide a b -> Nat.divide (N.to_nat a) (N.to_nat b))
     by (intros x y [q ->]; exists (N.to_nat q); apply N2Nat.inj_mul).
-  symmetry. apply Nat.gcd_unique; [lia|apply divides, N.gcd_divide_l| |].
-  { apply divides, N.gcd_divide_r. }
-  intros q [u one] [v two]. rewrite <- (Nat2N.id q). apply divides, N.gcd_greatest;
-    [exists (N.of_nat u)|exists (N.of_nat v)]; lia.
+  apply Nat.divide_antisym.
+  { apply Nat.gcd_greatest; apply divides; [apply N.gcd_divide_l|apply N.gcd_divide_r]. }
+  rewrite <- (Nat2N.id (Nat.gcd _ _)). apply divides, N.gcd_greatest.
+  - destruct (Nat.gcd_divide_l (N.to_nat a) (N.to_nat b)) as [u one]. exists (N.of_nat u). lia.
+  - destruct (Nat.gcd_divide_r (N.to_nat a) (N.to_nat b)) as [u one]. exists (N.of_nat u). lia.
 Qed.
 
 Lemma request_is rows i t :
