@@ -4,7 +4,7 @@
 
    Take a part of one period of the server in which it has work throughout, and none arrives where
    all other is done. Picks that it pays for there begin one after another. Between two of them
-   something is counted: an arrival at another server or a refill. For the server itself has work,
+   something is counted: an arrival at another domain or a refill. For the server itself has work,
    and budget, as it has some when the later one is decided. What the later one costs is fixed, or
    was caused since the earlier one. So each but the first is covered by what happens in the period.
 
@@ -51,14 +51,14 @@ Proof.
 Qed.
 
 Section Server.
-Context (C fixed wake replenish m : nat) (servers : nat -> server).
+Context (C fixed wake replenish m best : nat) (servers : nat -> server).
 Context (by_rule : rule) (by_order : order) (by_slack : slack).
 Context (arrives : nat -> nat -> bool) (v : hypervisor) (h : host).
 Context (some : 0 < C) (periods : forall s, s < m -> 0 < every (servers s)).
 Context (legal : deciding by_rule m servers by_order by_slack v h).
 Context (spares : leaves_wakes m arrives v C wake).
-Context (stirs : picks_when_stirred m servers arrives v h).
-Context (costs : priced m servers arrives v fixed wake replenish).
+Context (stirs : picks_when_stirred m best servers arrives v h).
+Context (costs : priced m best servers arrives v fixed wake replenish).
 Context (unlent : by_slack <> Lend).
 Context (s : nat) (inside : s < m).
 
@@ -90,7 +90,7 @@ Qed.
 Lemma pays_alone q : decided_at by_rule m servers by_order by_slack h q -> charged h s q = true ->
   pays h q = Some s /\ also h q = None.
 Proof.
-  intros (_ & (_ & _ & _ & second) & _) who.
+  intros (_ & _ & second) who.
   destruct (also h q) as [o|] eqn:beside; [now destruct (second o eq_refl)|].
   unfold charged in who. rewrite beside, orb_false_r in who. now apply here_only in who.
 Qed.
@@ -102,27 +102,30 @@ Context (k b e : nat) (from : k * P <= b) (up_to : e <= k * P + P).
 Context (working : forall x, b <= x < e -> wants h s x).
 Context (unbroken : forall x, b < x < e -> arrives s x = false).
 
-Let this_period (what : nat -> nat -> bool) (q : nat) : nat := happens m what (k * P) (S q - k * P).
-Let since (what : nat -> nat -> bool) (p q : nat) : nat := happens m what (S p) (q - p).
+(* What has happened to the first n. *)
+Let this_period (n : nat) (what : nat -> nat -> bool) (q : nat) : nat :=
+  happens n what (k * P) (S q - k * P).
+Let since (n : nat) (what : nat -> nat -> bool) (p q : nat) : nat := happens n what (S p) (q - p).
 
-Lemma happens_split what p q : k * P <= p <= q ->
-  this_period what q = this_period what p + since what p q.
+Lemma happens_split n what p q : k * P <= p <= q ->
+  this_period n what q = this_period n what p + since n what p q.
 Proof.
   intros there. unfold this_period, since, happens. rewrite <- sum_plus. apply sum_same. intros o _.
   replace (S q - k * P) with (S p - k * P + (q - p)) by lia. rewrite amount_split.
   now replace (k * P + (S p - k * P)) with (S p) by lia.
 Qed.
 
-Lemma happens_within what p q r : p <= q <= r -> since what q r <= since what p r.
+Lemma happens_within n what p q r : p <= q <= r -> since n what q r <= since n what p r.
 Proof.
   intros there. apply sum_weak. intros o _.
   replace (r - p) with (q - p + (r - q)) by lia. rewrite amount_split.
   replace (S p + (q - p)) with (S q) by lia. lia.
 Qed.
 
-Lemma happened what o p x q : o < m -> what o x = true -> p < x <= q -> 0 < since what p q.
+Lemma happened n what o p x q :
+  o < n -> what o x = true -> p < x <= q -> 0 < since n what p q.
 Proof.
-  intros real yes there. pose proof (sum_has m (fun o => amount (what o) (S p) (q - p)) o real).
+  intros real yes there. pose proof (sum_has n (fun o => amount (what o) (S p) (q - p)) o real).
   cbn beta in *. unfold since, happens.
   assert (0 < amount (what o) (S p) (q - p)); [|lia].
   replace (q - p) with (S (x - S p) + (q - x)) by lia. rewrite amount_split.
@@ -131,10 +134,11 @@ Qed.
 
 (* All arrivals are the server's own and those of others. *)
 Lemma own_and_others p q :
-  since arrives p q <= amount (arrives s) (S p) (q - p) + since (others arrives s) p q.
+  since (m + best) arrives p q
+    <= amount (arrives s) (S p) (q - p) + since (m + best) (others arrives s) p q.
 Proof.
-  pose proof (sum_but_one m s (fun o => amount (arrives o) (S p) (q - p))
-    (fun o => amount (others arrives s o) (S p) (q - p)) inside) as swap. cbn beta in swap.
+  pose proof (sum_but_one (m + best) s (fun o => amount (arrives o) (S p) (q - p))
+    (fun o => amount (others arrives s o) (S p) (q - p)) ltac:(lia)) as swap. cbn beta in swap.
   unfold since, happens. assert (forall u, amount (others arrives s s) (S p) u = 0) as none.
   { intros u. apply amount_of_none. intros x _. unfold others. now rewrite Nat.eqb_refl. }
   rewrite none in swap. rewrite Nat.add_0_r in swap. apply swap. intros o _ other.
@@ -145,30 +149,30 @@ Lemma none_arrives p q : b <= p -> q < e -> amount (arrives s) (S p) (q - p) = 0
 Proof. intros later sooner. apply amount_of_none. intros x there. apply unbroken. lia. Qed.
 
 Let what_for (q : nat) : nat :=
-  (fixed + wake) * this_period (others arrives s) q
-    + (fixed + replenish) * this_period (refill servers) q.
+  (fixed + wake) * this_period (m + best) (others arrives s) q
+    + (fixed + replenish) * this_period m (refill servers) q.
 
 (* Between two picks for the server something happens that is counted. *)
 Lemma counted_between p q : b <= p -> p < q -> q < e -> begins v p = true -> begins v q = true ->
   charged h s p = true -> decided_at by_rule m servers by_order by_slack h p ->
   solvent servers h s q ->
-  1 <= since (others arrives s) p q + since (refill servers) p q.
+  1 <= since (m + best) (others arrives s) p q + since m (refill servers) p q.
 Proof.
   intros later before sooner first last paid decided left.
   destruct (next_exists v p q before first last) as (n & is_next & no_later).
   destruct (stirs p n is_next) as (x & there & why).
   destruct (pays_alone p decided paid) as [payer alone].
-  destruct why as [(o & real & [come|full])|[(o & had & done)|(o & who & used_up)]].
+  destruct why as [(o & real & come)|[(o & real & full)|[(o & had & done)|(o & who & used_up)]]].
   - destruct (Nat.eq_dec o s) as [->|other];
       [rewrite unbroken in come by lia; discriminate|].
-    assert (0 < since (others arrives s) p q); [|lia].
-    apply (happened _ o p x q); [assumption| |lia]. unfold others.
+    assert (0 < since (m + best) (others arrives s) p q); [|lia].
+    apply (happened _ _ o p x q); [assumption| |lia]. unfold others.
     apply Nat.eqb_neq in other. now rewrite other.
-  - assert (0 < since (refill servers) p q); [|lia].
-    apply (happened _ o p x q); [assumption..|lia].
-  - exfalso. apply done. destruct decided as (_ & shared & _).
-    destruct shared as (_ & own & _). rewrite (own s payer) in had by (apply working; lia).
-    injection had as <-. apply working. lia.
+  - assert (0 < since m (refill servers) p q); [|lia].
+    apply (happened _ _ o p x q); [assumption..|lia].
+  - exfalso. destruct decided as (_ & own & _).
+    rewrite (own s payer) in had by (apply working; lia). injection had as <-.
+    destruct done as [beside|done]; [lia|]. apply done, working. lia.
   - exfalso. apply used_up. unfold charged in who. rewrite payer, alone in who.
     rewrite orb_false_r in who. apply here_only in who. injection who as <-.
     apply (solvent_earlier servers h s k x q); (fold P; lia) || assumption.
@@ -202,15 +206,15 @@ Proof.
   assert (begins v r = true /\ r <= y) as [starts_r r_before] by (destruct took_y; tauto).
   destruct (last_exists v r q) as (p & is_next & no_sooner); [lia|assumption..|].
   pose proof (costs p q x is_next took) as cost.
-  fold (since arrives p q) (since (refill servers) p q) in cost.
+  fold (since (m + best) arrives p q) (since m (refill servers) p q) in cost.
   pose proof (own_and_others p q) as parted.
   assert (p < q) as before_q by apply is_next.
-  pose proof (happens_within (others arrives s) r p q ltac:(lia)) as others_since.
-  pose proof (happens_within (refill servers) r p q ltac:(lia)) as refills_since.
-  assert (wake * since arrives p q <= wake * amount (arrives s) (S p) (q - p)
-    + wake * since (others arrives s) r q) as wakes.
+  pose proof (happens_within (m + best) (others arrives s) r p q ltac:(lia)) as others_since.
+  pose proof (happens_within m (refill servers) r p q ltac:(lia)) as refills_since.
+  assert (wake * since (m + best) arrives p q <= wake * amount (arrives s) (S p) (q - p)
+    + wake * since (m + best) (others arrives s) r q) as wakes.
   { rewrite <- Nat.mul_add_distr_l. apply Nat.mul_le_mono_l. lia. }
-  assert (replenish * since (refill servers) p q <= replenish * since (refill servers) r q)
+  assert (replenish * since m (refill servers) p q <= replenish * since m (refill servers) r q)
     as refills by now apply Nat.mul_le_mono_l.
   rewrite same. unfold what_for in *. destruct (Nat.ltb_spec r b) as [old|new].
   - pose proof (amount_at_most busy_for b (S y - b)) as at_most.
@@ -223,8 +227,8 @@ Proof.
         - replace (q - r) with (y - r + (q - y)) by lia. rewrite amount_split.
           replace (S r + (y - r)) with (S y) by lia. rewrite (none_arrives y q) by lia. lia. }
       apply (Nat.mul_le_mono_l _ _ wake) in few.
-      rewrite (happens_split (others arrives s) r q), (happens_split (refill servers) r q) by lia.
-      lia.
+      rewrite (happens_split (m + best) (others arrives s) r q),
+        (happens_split m (refill servers) r q) by lia. lia.
     + pose proof (in_period P r positive) as there_r.
       assert (r / P < k) by (apply Nat.div_lt_upper_bound; lia).
       apply (solvent_in servers h s (r / P)) in left_r; [|assumption..].
@@ -234,11 +238,11 @@ Proof.
     pose proof (counted_between r q new ltac:(lia) ltac:(lia) starts_r starts paid_r decided_r left)
       as counted.
     apply (Nat.mul_le_mono_l _ _ fixed) in counted.
-    rewrite (happens_split (others arrives s) r q), (happens_split (refill servers) r q) by lia.
-    lia.
+    rewrite (happens_split (m + best) (others arrives s) r q),
+      (happens_split m (refill servers) r q) by lia. lia.
 Qed.
 
-Lemma taken W : (forall k, happens m (others arrives s) (k * P) P <= W) ->
+Lemma taken W : (forall k, happens (m + best) (others arrives s) (k * P) P <= W) ->
   (forall k, happens m (refill servers) (k * P) P
     <= sum m (fun o => ceiling P (every (servers o)))) ->
   b <= e ->
@@ -256,11 +260,12 @@ Proof.
   rewrite (amount_of_none busy_for (b + (S y - b))) by (intros z between; apply after; lia).
   destruct (Nat.ltb_spec q b) as [|later]; [lia|].
   assert (q <= y) as begun by apply took.
-  assert (each : forall what, this_period what q <= happens m what (k * P) P).
-  { intros what. apply sum_weak. intros o _. apply amount_grows. lia. }
-  pose proof (each (others arrives s)) as come. pose proof (each (refill servers)) as filled.
-  assert (this_period (others arrives s) q <= W) as come_few by lia.
-  assert (this_period (refill servers) q <= sum m (fun o => ceiling P (every (servers o))))
+  assert (each : forall n what, this_period n what q <= happens n what (k * P) P).
+  { intros n what. apply sum_weak. intros o _. apply amount_grows. lia. }
+  pose proof (each (m + best) (others arrives s)) as come.
+  pose proof (each m (refill servers)) as filled.
+  assert (this_period (m + best) (others arrives s) q <= W) as come_few by lia.
+  assert (this_period m (refill servers) q <= sum m (fun o => ceiling P (every (servers o))))
     as filled_few by lia.
   apply (Nat.mul_le_mono_l _ _ (fixed + wake)) in come_few.
   apply (Nat.mul_le_mono_l _ _ (fixed + replenish)) in filled_few.
@@ -306,13 +311,14 @@ Qed.
 
 (* * Supply *)
 
-Theorem overhead_supply C fixed wake replenish W m servers by_rule by_order by_slack arrives v h s :
+Theorem overhead_supply C fixed wake replenish W m best servers by_rule by_order by_slack arrives v
+  h s :
   0 < C -> (forall i, i < m -> 0 < every (servers i)) ->
   deciding by_rule m servers by_order by_slack v h -> by_slack <> Lend ->
-  leaves_wakes m arrives v C wake -> picks_when_stirred m servers arrives v h ->
-  priced m servers arrives v fixed wake replenish -> s < m ->
+  leaves_wakes m arrives v C wake -> picks_when_stirred m best servers arrives v h ->
+  priced m best servers arrives v fixed wake replenish -> s < m ->
   let P := every (servers s) in
-  (forall k, happens m (others arrives s) (k * P) P <= W) ->
+  (forall k, happens (m + best) (others arrives s) (k * P) P <= W) ->
   let left := budget (servers s) - budget_loss m servers C fixed wake replenish W s in
   0 < left -> budget (servers s) <= P -> within (servers s) <= P ->
   keeps_but_debts (servers s) by_rule (wants h s) (charged h s) ->
@@ -329,8 +335,8 @@ Proof.
   { intros k b u from up_to part law. destruct u as [|u]; [lia|].
     pose proof (part b ltac:(lia)) as first. pose proof (part (b + u) ltac:(lia)) as last.
     cbn beta in first, last.
-    pose proof (taken C fixed wake replenish m servers by_rule by_order by_slack arrives v h some
-      periods legal spares stirs costs unlent s inside k b (b + S u) from up_to) as lost.
+    pose proof (taken C fixed wake replenish m best servers by_rule by_order by_slack arrives v h
+      some periods legal spares stirs costs unlent s inside k b (b + S u) from up_to) as lost.
     replace (b + S u - b) with (S u) in lost by lia.
     rewrite (parted_by_work v) in law. fold P in lost.
     assert (debt (servers s) (charged h s) k
@@ -411,23 +417,23 @@ Proof.
     apply andb_prop in got as [got idle]. now rewrite got, idle, orb_true_r.
   - intros x j [there idle]%andb_prop waits. apply (proj2 ordered x j); [|assumption].
     assert (wants h s x) as wanted by (apply working; now exists j).
-    destruct (legal x) as (p & [[-> _]|(before & _ & at_work & _)] & _ & _ & _ & shared & _).
+    destruct (legal x) as (p & [[-> _]|(before & _ & at_work & _)] & _ & _ & _ & own & second).
     2: { rewrite at_work in idle by lia. discriminate. }
-    rewrite idle, andb_true_r. destruct shared as (_ & own & _ & second). unfold charged in there.
+    rewrite idle, andb_true_r. unfold charged in there.
     destruct (here s (pays h x)) eqn:payer;
       [apply here_only in payer; rewrite (own s payer wanted); apply here_itself|].
     destruct (here s (also h x)) eqn:beside; [|assumption].
     apply here_only in beside. destruct (second s beside) as (_ & -> & _). apply here_itself.
 Qed.
 
-Theorem overhead_in_time C fixed wake replenish W m servers by_rule by_order by_slack arrives v h s
-  d r :
+Theorem overhead_in_time C fixed wake replenish W m best servers by_rule by_order by_slack arrives v
+  h s d r :
   0 < C -> (forall i, i < m -> 0 < every (servers i)) ->
   deciding by_rule m servers by_order by_slack v h -> by_slack <> Lend ->
-  leaves_wakes m arrives v C wake -> picks_when_stirred m servers arrives v h ->
-  priced m servers arrives v fixed wake replenish -> s < m ->
+  leaves_wakes m arrives v C wake -> picks_when_stirred m best servers arrives v h ->
+  priced m best servers arrives v fixed wake replenish -> s < m ->
   let P := every (servers s) in
-  (forall k, happens m (others arrives s) (k * P) P <= W) ->
+  (forall k, happens (m + best) (others arrives s) (k * P) P <= W) ->
   let left := budget (servers s) - budget_loss m servers C fixed wake replenish W s in
   0 < left -> budget (servers s) <= P -> within (servers s) <= P ->
   keeps_but_debts (servers s) by_rule (wants h s) (charged h s) ->
@@ -441,8 +447,8 @@ Proof.
     [apply within_it| |exact begun|exact shape|].
   - now apply (free_time_scheduled by_rule m servers by_order by_slack).
   - intros a t all unbroken. apply Nat.le_trans with (amount (useful v h s) a t).
-    + apply (overhead_supply C fixed wake replenish W m servers by_rule by_order by_slack arrives);
-        try assumption. intros x there. now apply within_it, all.
+    + apply (overhead_supply C fixed wake replenish W m best servers by_rule by_order by_slack
+        arrives); try assumption. intros x there. now apply within_it, all.
     + apply amount_weak. intros x [yes idle]%andb_prop. unfold free_time, time_of.
       now rewrite yes, idle.
 Qed.

@@ -13,9 +13,11 @@
    is paid by its next budgets.
 
    Why a pick begins and what it costs matters only for what tasks get: something must have
-   happened since the last pick, and what happened is paid for once. Picks that take no time are not
-   in the model, nor are best effort, quanta, interrupts that only some picks have, and several
-   vcpus. *)
+   happened since the last pick, and what happened is paid for once.
+
+   There are m servers and, numbered from m on, best-effort domains, which have no budget. Picks
+   that take no time are not in the model, nor are quanta of servers, interrupts that only some
+   picks have, and several vcpus. *)
 
 From Coq Require Import Arith Bool.
 From Hyperperiod Require Import model.
@@ -52,11 +54,13 @@ Definition may_pay_solvent (by_rule : rule) (servers : nat -> server) (h : host)
   : Prop :=
   solvent servers h s x /\ may_pay by_rule servers h s x.
 
+(* Who pays has the processor if it has work, and only under lend somebody pays beside, who then has
+   it. Who else has it is not said: it may be best effort, whoever pays. *)
 Definition decided_at (by_rule : rule) (m : nat) (servers : nat -> server) (by_order : order)
   (by_slack : slack) (h : host) (p : nat) : Prop :=
   first_pays_at m servers by_order (may_pay_solvent by_rule servers h) h p /\
-  shares_at by_slack servers h p /\
-  forall s, also h p = Some s -> solvent servers h s p.
+  (forall s, pays h p = Some s -> wants h s p -> has h p = Some s) /\
+  (forall s, also h p = Some s -> by_slack = Lend /\ has h p = Some s /\ solvent servers h s p).
 
 (* At each instant a decision stands. Who has the processor while the hypervisor works does not
    matter. *)
@@ -91,9 +95,9 @@ Definition useful (v : hypervisor) (h : host) (s x : nat) : bool :=
   charged h s x && negb (works v x).
 
 Section Picks.
-(* When work arrives at a server: where there was none, and also at an instant at which all that
+(* When work arrives at a domain: where there was none, and also at an instant at which all that
    there was is done. *)
-Context (m : nat) (servers : nat -> server) (arrives : nat -> nat -> bool).
+Context (m best : nat) (servers : nat -> server) (arrives : nat -> nat -> bool).
 Context (v : hypervisor) (h : host).
 
 Definition refill (s x : nat) : bool := x mod every (servers s) =? 0.
@@ -103,25 +107,27 @@ Definition next (p q : nat) : Prop :=
   p < q /\ begins v p = true /\ begins v q = true /\ forall y, p < y < q -> begins v y = false.
 
 (* Something happens that a pick is made for: work arrives, a budget is refilled, who has had the
-   processor since the last pick has no work any more, or who has paid since then no budget. *)
+   processor since the last pick has no work any more, or who has paid since then no budget. A
+   turn of best effort may end at any time. *)
 Definition stirred (p x : nat) : Prop :=
-  (exists o, o < m /\ (arrives o x = true \/ refill o x = true)) \/
-  (exists o, has h p = Some o /\ ~ wants h o x) \/
+  (exists o, o < m + best /\ arrives o x = true) \/
+  (exists o, o < m /\ refill o x = true) \/
+  (exists o, has h p = Some o /\ (m <= o \/ ~ wants h o x)) \/
   (exists o, charged h o p = true /\ ~ solvent servers h o x).
 
 Definition picks_when_stirred : Prop :=
   forall p q, next p q -> exists x, p < x <= q /\ stirred p x.
 
-(* How often something happens to the servers in t instants from a on. *)
-Definition happens (what : nat -> nat -> bool) (a t : nat) : nat :=
-  sum m (fun o => amount (what o) a t).
+(* How often something happens to the first n in t instants from a on. *)
+Definition happens (n : nat) (what : nat -> nat -> bool) (a t : nat) : nat :=
+  sum n (fun o => amount (what o) a t).
 
 (* A pick takes `fixed`, and pays once for each arrival and each refill since the last pick. Refills
    of servers that are not periodic may be noticed when work arrives, which then costs both. *)
 Definition priced (fixed wake replenish : nat) : Prop :=
   forall p q x, next p q -> takes v q x ->
-    x < q + fixed + wake * happens arrives (S p) (q - p)
-      + replenish * happens refill (S p) (q - p).
+    x < q + fixed + wake * happens (m + best) arrives (S p) (q - p)
+      + replenish * happens m refill (S p) (q - p).
 
 (* A pick takes C at most, and still does with the arrivals of any one server in its time. *)
 Definition leaves_wakes (C wake : nat) : Prop := forall s q x, s < m -> takes v q x ->
@@ -136,7 +142,7 @@ Definition budget_loss (C fixed wake replenish W s : nat) : nat :=
 
 End Picks.
 
-(* Arrivals at servers other than s. *)
+(* Arrivals at domains other than s. *)
 Definition others (arrives : nat -> nat -> bool) (s o x : nat) : bool :=
   negb (o =? s) && arrives o x.
 

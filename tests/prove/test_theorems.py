@@ -236,6 +236,12 @@ LONG_FALSEHOODS: dict[str, Change] = {
     ),
     "debt-one-less": ("overhead_servers.v", "(charged h s) k < C.", "(charged h s) k + 1 < C."),
     "no-pick-in-progress": ("overheads.v", "2 * C + fixed +", "C + fixed +"),
+    "overhead-arrivals-of-servers-only": (
+        "overhead_supply.v",
+        "(forall k, happens (m + best) (others arrives s) (k * P) P <= W) ->\n  let left",
+        "(forall k, happens m (others arrives s) (k * P) P <= W) ->\n  let left",
+    ),
+    "overhead-turns-of-servers": ("overheads.v", "(m <= o \\/ ~ wants", "(m <= S o \\/ ~ wants"),
     "overhead-arrivals-without-jitter": (
         "overheads.v",
         "ceiling (t + jitter (members d i))",

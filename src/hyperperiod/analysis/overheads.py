@@ -27,7 +27,7 @@ server that does not always both pay and run has two that end in every quantum.
 Sporadic and cbs servers have periods of their own, which may begin at any time and be delayed by
 one more: events are counted in two periods. Under EDF a cbs server may be late by all that is lost
 beside the budgets, x; a budget less by x / 2 has a bound of supply that is later by x, or more.
-Proved by machine, of one vcpu for each domain, without quantum and best effort: that periodic,
+Proved by machine, of one vcpu for each domain, best effort or not, without quantum: that periodic,
 polling and deferrable servers get their budgets with that load (overhead_fixed_priority and others
 in proofs/), and that picks take no more of a periodic one's, where nothing is lent
 (overhead_supply).
