@@ -474,19 +474,15 @@ def test_claims_without_a_proof_are_named(change: Change, tmp_path: Path) -> Non
 
 
 @COQ
-@pytest.mark.slow
 def test_what_coq_itself_takes_for_granted_is_seen(tmp_path: Path) -> None:
     """A claim that no word of the list gives away: a context outside of a section is an axiom."""
-    file = "supply.v"
-    old = "Lemma quotient P n y : y < P -> (n * P + y) / P = n.\n"
-    new = "Context (quotient : forall P n y, y < P -> (n * P + y) / P = n).\nLemma one : 1 = 1.\n"
-    folder = falsified(SOURCES, tmp_path / "proofs", file, old, new)
-    text = (folder / file).read_text()
-    proof = "Proof. intros small. symmetry. apply (Nat.div_unique _ _ _ y); lia. Qed."
-    assert proof in text
-    (folder / file).write_text(text.replace(proof, "Proof. reflexivity. Qed."))
-    with pytest.raises(NotProved, match=r"without assumptions\nAxioms:\s+(supply\.)?quotient"):
-        check(folder, tmp_path)
+    sources, folder = tmp_path / "sources", tmp_path / "compiled"
+    sources.mkdir()
+    folder.mkdir()
+    claim = "Theorem wrong : 1 = 2.\nProof. exact given. Qed.\n"
+    (sources / "claim.v").write_text(f"Context (given : 1 = 2).\n{claim}")
+    with pytest.raises(NotProved, match=r"without assumptions\nAxioms:\s+(claim\.)?given"):
+        check(sources, folder)
 
 
 def test_without_coq_the_command_says_what_installs_it(
