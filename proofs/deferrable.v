@@ -48,8 +48,8 @@ Lemma spent_in_any a t : amount f a t <= ceiling (t + (P - B)) P * B.
 Proof.
   destruct t as [|t]; [cbn; lia|]. set (n := ceiling (S t + (P - B)) P).
   assert (ends : 0 < n /\ S t + (P - B) <= n * P).
-  { unfold n, ceiling. pose proof (Nat.div_mod (S t + (P - B) + P - 1) P).
-    pose proof (Nat.mod_upper_bound (S t + (P - B) + P - 1) P). nia. }
+  { pose proof (ceiling_reaches P (S t + (P - B)) some) as reach. fold n in reach.
+    destruct n; lia. }
   destruct (parts P a some) as (k & o & inside & ->).
   destruct (Nat.le_gt_cases (o + S t) (n * P)) as [early|late_in_it].
   - pose proof (spent_from n k (o + S t)) as all. rewrite amount_split in all. lia.

@@ -80,18 +80,6 @@ Proof.
     (y - k * every (servers s))). lia.
 Qed.
 
-(* The first period that begins no earlier than w. *)
-Lemma ceiling_reaches P w : 0 < P -> w <= ceiling w P * P.
-Proof.
-  intros some. unfold ceiling. pose proof (Nat.div_mod (w + P - 1) P ltac:(lia)).
-  pose proof (Nat.mod_upper_bound (w + P - 1) P ltac:(lia)). nia.
-Qed.
-
-Lemma ceiling_first P w l : 0 < P -> w <= l * P -> ceiling w P <= l.
-Proof.
-  intros some there. apply Nat.lt_succ_r. unfold ceiling. apply Nat.div_lt_upper_bound; nia.
-Qed.
-
 (* The beginning of the stretch before x in which something is always so. *)
 Lemma last_calm (so : nat -> Prop) x : ~ ~ exists w, w <= x /\
   (forall y, S y = w -> ~ so y) /\ forall y, w <= y < x -> so y.

@@ -242,14 +242,13 @@ Proof.
       (happens_split m (refill servers) r q) by lia. lia.
 Qed.
 
-Lemma taken W : (forall k, happens (m + best) (others arrives s) (k * P) P <= W) ->
-  (forall k, happens m (refill servers) (k * P) P
-    <= sum m (fun o => ceiling P (every (servers o)))) ->
+Lemma taken W : happens (m + best) (others arrives s) (k * P) P <= W ->
+  happens m (refill servers) (k * P) P <= sum m (fun o => ceiling P (every (servers o))) ->
   b <= e ->
   debt (servers s) (charged h s) k + amount busy_for b (e - b)
     <= budget_loss m servers C fixed wake replenish W s.
 Proof.
-  intros few counted order. unfold budget_loss. fold P. specialize (few k). specialize (counted k).
+  intros few counted order. unfold budget_loss. fold P.
   pose proof (small_debt C m servers by_order by_rule by_slack v h some periods short_picks legal
     s k inside) as little.
   destruct (last_true busy_for b e order) as [none|(y & there & yes & after)].
@@ -342,10 +341,10 @@ Proof.
     assert (debt (servers s) (charged h s) k
       + amount (fun x => charged h s x && works v x) b (S u)
       <= budget_loss m servers C fixed wake replenish W s).
-    { apply lost; [| |assumption| |lia].
+    { apply lost; [| |apply few| |lia].
       - intros x there. apply working. lia.
       - intros x there. apply unbroken. lia.
-      - intros l. apply sum_weak. intros o real. now apply refills_in, periods. }
+      - apply sum_weak. intros o real. now apply refills_in, periods. }
     unfold left in *. lia. }
   assert (sized : 0 < left <= P) by (unfold left; lia).
   assert (inside_it : throughout (fun x => a <= x < a + t) a t) by (intros x there; exact there).
@@ -426,29 +425,20 @@ Proof.
     apply here_only in beside. destruct (second s beside) as (_ & -> & _). apply here_itself.
 Qed.
 
-Theorem overhead_in_time C fixed wake replenish W m best servers by_rule by_order by_slack arrives v
-  h s d r :
-  0 < C -> (forall i, i < m -> 0 < every (servers i)) ->
-  deciding by_rule m servers by_order by_slack v h -> by_slack <> Lend ->
-  leaves_wakes m arrives v C wake -> picks_when_stirred m best servers arrives v h ->
-  priced m best servers arrives v fixed wake replenish -> s < m ->
-  let P := every (servers s) in
-  (forall k, happens (m + best) (others arrives s) (k * P) P <= W) ->
-  let left := budget (servers s) - budget_loss m servers C fixed wake replenish W s in
-  0 < left -> budget (servers s) <= P -> within (servers s) <= P ->
-  keeps_but_debts (servers s) by_rule (wants h s) (charged h s) ->
+Theorem overhead_in_time m servers by_rule by_order by_slack arrives v h s d r bound :
+  deciding by_rule m servers by_order by_slack v h ->
   inside_beside v h s d r -> anew arrives s d r ->
   (forall i, i < size d -> 0 < period (members d i)) ->
-  fits d (sbf P left (blackout P left P by_rule)) -> in_time (size d) (members d) r.
+  (forall a t, throughout (wants h s) a t -> (forall x, a < x < a + t -> arrives s x = false) ->
+     bound t <= amount (useful v h s) a t) ->
+  fits d bound -> in_time (size d) (members d) r.
 Proof.
-  intros some periods legal unlent spares stirs costs real P few left enough funded explicit kept
-    within_it begun shape.
+  intros legal within_it begun shape supply.
   apply (unbroken_in_time d r (free_time v h s) (arrives s));
     [apply within_it| |exact begun|exact shape|].
   - now apply (free_time_scheduled by_rule m servers by_order by_slack).
   - intros a t all unbroken. apply Nat.le_trans with (amount (useful v h s) a t).
-    + apply (overhead_supply C fixed wake replenish W m best servers by_rule by_order by_slack
-        arrives); try assumption. intros x there. now apply within_it, all.
+    + apply supply; [|assumption]. intros x there. now apply within_it, all.
     + apply amount_weak. intros x [yes idle]%andb_prop. unfold free_time, time_of.
       now rewrite yes, idle.
 Qed.

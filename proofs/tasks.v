@@ -236,6 +236,18 @@ Proof.
   intros some below. unfold ceiling. apply (Nat.div_le_lower_bound _ _ (S m)); nia.
 Qed.
 
+(* The first period that begins no earlier than w. *)
+Lemma ceiling_reaches P w : 0 < P -> w <= ceiling w P * P.
+Proof.
+  intros some. unfold ceiling. pose proof (Nat.div_mod (w + P - 1) P ltac:(lia)).
+  pose proof (Nat.mod_upper_bound (w + P - 1) P ltac:(lia)). nia.
+Qed.
+
+Lemma ceiling_first P w l : 0 < P -> w <= l * P -> ceiling w P <= l.
+Proof.
+  intros some there. apply Nat.lt_succ_r. unfold ceiling. apply Nat.div_lt_upper_bound; nia.
+Qed.
+
 (* Those released in [w, w + t) are numbered from some k on, one for each period in t and the
    jitter. *)
 Lemma released_in n tasks r i w t : jobs_of n tasks r -> i < n -> 0 < period (tasks i) ->

@@ -987,8 +987,7 @@ void BPF_PROG(hyperperiod_exit, struct scx_exit_info *info) {
     __sync_lock_test_and_set(&lx.attached, 0);
 }
 
-/* --- what the kernel writes down of all when it ends us, or is asked to (sysrq-D) ---------------
- */
+/* --- what the kernel writes down when it ends the scheduler, or is asked to (sysrq-D) --------- */
 
 #define WRITE(format, ...)                                                                         \
     ({                                                                                             \

@@ -98,14 +98,13 @@ def _arguments(system: System) -> str:
     return xen_arguments(system, epoch_ns=EPOCH_NS, horizon_ns=HORIZON_NS)
 
 
-def stock(scheduler: str, hostile: str | None) -> Responses:
+def xens_own(scheduler: str, hostile: str | None) -> Responses:
     """Under one of Xen's own schedulers."""
     return _run(f"sched={scheduler}", hostile)
 
 
 def _run(arguments: str, hostile: str | None) -> Responses:
-    need_xen()
-    image = need_xen("arm64")
+    image = need_xen()
     alone = System(name="victim", policy=parse_policy("ds"), domains=(VICTIM,))
     words = guest_words(
         alone,

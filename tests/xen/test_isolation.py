@@ -13,7 +13,7 @@ import functools
 
 import pytest
 from tests.support.on_xen import measured
-from tests.xen.hostile import HOSTILE, Responses, ours, ours_with_item, stock
+from tests.xen.hostile import HOSTILE, Responses, ours, ours_with_item, xens_own
 
 from hyperperiod.analysis.overheads import event_cost_ns
 from hyperperiod.model.policy import PRESETS, Order
@@ -79,17 +79,17 @@ def test_no_policy_misses_a_deadline(policy: str) -> None:
 
 def test_the_comparison_sees_what_a_hostile_guest_can_do() -> None:
     """Stock credit2 lets an endless loop take half of the pcpu; deadlines are missed."""
-    assert stock("credit2", None).misses == 0
-    assert stock("credit2", "spin").misses > 0
+    assert xens_own("credit2", None).misses == 0
+    assert xens_own("credit2", "spin").misses > 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", ["rtds", "credit2"])
 def test_beside_xens_own_schedulers(scheduler: str) -> None:
     """Printed for docs/xen/conformance.md; what moves more under them than under ours."""
-    by_itself = stock(scheduler, None)
+    by_itself = xens_own(scheduler, None)
     for hostile in HOSTILE:
-        found = stock(scheduler, hostile)
+        found = xens_own(scheduler, hostile)
         own = ours("ds", hostile)
         print(
             f"{scheduler} {hostile}: misses {found.misses}, moved {found.moved(by_itself)} ns, "

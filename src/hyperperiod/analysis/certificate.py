@@ -38,12 +38,14 @@ from hyperperiod.analysis.proofs import SERVER_THEOREMS, Rules, find_proof
 from hyperperiod.analysis.result import AnalysisResult
 from hyperperiod.analysis.servers.deferrable_grid import deferrable_grid
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time
+from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.tasks.demand_bound import dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.model import (
     Budget,
     Domain,
     Order,
+    Policy,
     Sbf,
     Scheduler,
     Scope,
@@ -231,14 +233,22 @@ def _task_beyond(task: Task) -> str:
     return f"task {task.name}: {beyond}" if beyond else ""
 
 
+def _windows_of_servers(policy: Policy, group: Group) -> list[int | None]:
+    """Returns the window of each server's test under fixed priority, or None; none under EDF."""
+    if policy.order is not Order.FP:
+        return [None] * len(group.servers)
+    judge = deferrable_grid if policy.budget is Budget.DEFERRABLE else fp_response_time
+    return [verdict.bound_ns for verdict in judge(group)]
+
+
 def _server_evidence(analysis: Analysis) -> Iterator[ServerEvidence]:
     """Yields all servers in the order of the file, with a window where there is one."""
-    policy = analysis.system.policy
-    judge = deferrable_grid if policy.budget is Budget.DEFERRABLE else fp_response_time
     placed = [
-        (own, verdict.bound_ns if policy.order is Order.FP else None)
+        (own, window)
         for group in analysis.groups
-        for own, verdict in zip(group.servers, judge(group), strict=True)
+        for own, window in zip(
+            group.servers, _windows_of_servers(analysis.system.policy, group), strict=True
+        )
     ]
     for own, window in sorted(placed, key=lambda one: one[0].order):
         yield ServerEvidence(
