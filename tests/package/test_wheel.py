@@ -46,7 +46,9 @@ def test_no_source_is_forgotten(installed: Installed) -> None:
 
 
 def files_below(folder: Path, pattern: str = "*") -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob(pattern) if path.is_file()}
+    """Returns the files by their paths from there, but for what pip and Python compile of them."""
+    files = {path.relative_to(folder) for path in folder.rglob(pattern) if path.is_file()}
+    return {str(path) for path in files if "__pycache__" not in path.parts}
 
 
 def test_nothing_heavy_comes_along(installed: Installed) -> None:
