@@ -4,46 +4,20 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.control_machines import Machine
+from tests.support.exported import called, server, system
 
 from hyperperiod.analysis import analyze
 from hyperperiod.export import export_xl, write_folder
-from hyperperiod.model import InputError, System, load_system, parse_policy
+from hyperperiod.model import InputError, System, load_system
 
 TOP = Path(__file__).parents[2]
 MS = 1_000_000
-TASK = {"name": "t", "period": 20 * MS, "wcet": 1 * MS}
-
-
-def system(*domains: dict[str, Any], policy: str = "crps", **more: Any) -> System:
-    tasks = {"task": [TASK]}
-    listed = [one if one.get("best_effort") else tasks | one for one in domains]
-    return System.of({"name": "s", "policy": parse_policy(policy), "domain": listed, **more})
-
-
-def server(budget: float, period: float) -> dict[str, int]:
-    return {"period": int(period * MS), "budget": int(budget * MS)}
-
-
-def called(folder: Path, script: str) -> list[str]:
-    """The commands of a script, run with programs that only write down what they were told."""
-    log, programs = folder / "log", folder / "programs"
-    programs.mkdir(exist_ok=True)
-    for name in ("xl", "hyperperiod-xen"):
-        program = programs / name
-        program.write_text(f'#!/bin/sh\necho "{name} $*" >>{log}\n')
-        program.chmod(0o755)
-    log.unlink(missing_ok=True)
-    path = f"{programs}:{os.environ['PATH']}"
-    subprocess.run(["sh", str(folder / "out" / script)], check=True, env={"PATH": path})
-    return log.read_text().splitlines()
 
 
 def exported(folder: Path, one: System, cpus: list[int] | None = None) -> Path:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The files of `export --to xen-xl` on a whole machine: Xen, Debian's dom0 and xl, and guests.
+"""The files of exports for xl on a whole machine: Xen, Debian's dom0 and xl, and guests.
 
-The only thing that is changed is what the README asks for: the domains' kernel.
+`xen-xl` is put on Xen with our scheduler, the others on Xen as it is. The only thing that is
+changed is what the README asks for: the domains' kernel.
 """
 
 from __future__ import annotations
@@ -9,21 +10,24 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.stack.dom0_image import MissingPackagesError, dom0_image
 from tests.stack.machine import SYSTEM, Machine
+from tests.stack.sessions import DOM0
 from tests.support import xen_images
 from tests.support.building import make
 
-from hyperperiod.export import export_xl
+from hyperperiod.export import HOSTS, export_xl
 from hyperperiod.model import System, parse_policy
 
+Files = Mapping[str, str | bytes | Path]
 TOP = Path(__file__).parents[2]
 MS = 1_000_000
-LIMIT_S = 240
+LIMIT_S = 600
 
 SESSION = """
 set -e
@@ -59,10 +63,26 @@ def system() -> System:
     return System.of({"name": "s", "policy": parse_policy("wcps"), "domain": domains})
 
 
-def session() -> dict[str, bytes]:
+STOCK_SESSION = """
+set -e
+sh ./start.sh
+sleep 1
+sh ./start.sh servers
+xl cpupool-list >/results/pools
+xl cpupool-list -c >/results/pcpus
+xl sched-rtds -v all >/results/servers
+xl vcpu-list >/results/list
+xl list -v >/results/times
+sh ./stop.sh
+xl list >/results/list-after
+echo well >/results/done
+"""
+
+
+def session(files: Files, script: str) -> dict[str, bytes]:
     """The export with the guests of the stack's tests, and the tool."""
-    files = {"run": SESSION.encode()}
-    for name, content in export_xl(system()).items():
+    sent = {"run": script.encode()}
+    for name, content in files.items():
         if isinstance(content, Path):
             content = content.read_text()
         assert isinstance(content, str)
@@ -71,30 +91,62 @@ def session() -> dict[str, bytes]:
             content = re.sub(r'kernel = ".*', 'kernel = "/session/guest.elf"', content)
             content = re.sub(r"memory = \d+", "memory = 8", content)
             content += 'extra = "workload=spin report=100"\n'
-        files[name] = content.encode()
-    files["guest.elf"] = (TOP / "build" / "guests" / "x86" / "guest.elf").read_bytes()
+        sent[name] = content.encode()
+    sent["guest.elf"] = (TOP / "build" / "guests" / "x86" / "guest.elf").read_bytes()
     for program in ("xen-control/hyperperiod-xen", "stack/send"):
-        files[Path(program).name] = (TOP / "build" / program).read_bytes()
-    return files
+        sent[Path(program).name] = (TOP / "build" / program).read_bytes()
+    return sent
 
 
-@pytest.mark.slow
-def test_the_commands_bring_the_system_up_and_end_it(tmp_path: Path) -> None:
+def ran(folder: Path, flavour: str, files: Files, script: str, pcpus: int) -> Mapping[str, bytes]:
+    """What is left of a session on a machine with this Xen; it must have come to its end."""
     if not shutil.which(SYSTEM):
         pytest.skip(f"{SYSTEM}: not found; apt-get install qemu-system-x86")
-    xen = xen_images.image("x86_64")
+    xen = xen_images.image(flavour)
     xen_images.tools()
     make("tests/stack/Makefile")
     try:
         image = dom0_image()
     except MissingPackagesError as missing:
         pytest.skip(str(missing))
-    ran = Machine(xen, image, pcpus=2).run(tmp_path, session(), LIMIT_S)
-    assert ran.results.get("done") == b"well\n", ran.log[-3000:]
-    assert ran.results["again"] == b"nothing to change\n"
-    servers = {
-        name: json.loads(ran.results[f"{name}.json"]) for name in ("control", "video", "rest")
-    }
+    done = Machine(xen, image, pcpus, boot_line=DOM0).run(folder, session(files, script), LIMIT_S)
+    assert done.results.get("done") == b"well\n", done.log[-3000:]
+    return done.results
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["xen-rtds", "xen-null"])
+def test_xens_own_schedulers_are_set_up(tmp_path: Path, target: str) -> None:
+    """Pools, parameters and guests that run, on Xen without our series; the pools outlive them."""
+    host = HOSTS[target]
+    files = host.files(host.judged(system()), None)
+    found = ran(tmp_path, "x86_64-stock", files, STOCK_SESSION, 4)
+    pools = {line.split()[0]: line.split()[2] for line in found["pools"].decode().splitlines()[1:]}
+    names = ["s"] if target == "xen-rtds" else ["s-0", "s-1"]
+    assert pools == {"Pool-0": "credit2", **dict.fromkeys(names, target.removeprefix("xen-"))}
+    rows = [line.split() for line in found["servers"].decode().splitlines()]
+    servers = [(row[0], row[2:]) for row in rows if row[0] in ("control", "video")]
+    if target == "xen-rtds":
+        video = ("video", ["20000", "7500", "no"])
+        assert servers == [
+            ("control", ["0", "10000", "2000", "no"]),
+            *((video[0], [number, *video[1]]) for number in ("0", "1")),
+        ]
+    else:
+        assert not servers
+    listed = [line.split() for line in found["list"].decode().splitlines()]
+    homes = {(row[0], row[2]): row[3] for row in listed if row[0] in ("control", "video")}
+    assert len(homes) == 3
+    assert "0" not in homes.values()
+    assert target == "xen-rtds" or len(set(homes.values())) == 3
+    assert not any(name in found["list-after"] for name in (b"control", b"video"))
+
+
+@pytest.mark.slow
+def test_the_commands_bring_the_system_up_and_end_it(tmp_path: Path) -> None:
+    results = ran(tmp_path, "x86_64", export_xl(system()), SESSION, 2)
+    assert results["again"] == b"nothing to change\n"
+    servers = {name: json.loads(results[f"{name}.json"]) for name in ("control", "video", "rest")}
     assert [vcpu["best_effort"] for vcpu in servers["rest"]["vcpus"]] == [True]
     (control,) = servers["control"]["vcpus"]
     assert (control["period_ns"], control["budget_ns"]) == (10 * MS, 2 * MS)
@@ -103,7 +155,7 @@ def test_the_commands_bring_the_system_up_and_end_it(tmp_path: Path) -> None:
         assert (vcpu["period_ns"], vcpu["budget_ns"]) == (20 * MS, 7_500_000)
         assert vcpu["priority"] == 1
     assert len(servers["video"]["vcpus"]) == 2
-    assert b'"policy": "wcps"' in ran.results["pool.json"]
-    assert all(name in ran.results["list"] for name in (b"control", b"video", b"rest"))
-    assert not any(name in ran.results["list-after"] for name in (b"control", b"video"))
-    assert b"\ns " not in ran.results["pools-after"]
+    assert b'"policy": "wcps"' in results["pool.json"]
+    assert all(name in results["list"] for name in (b"control", b"video", b"rest"))
+    assert not any(name in results["list-after"] for name in (b"control", b"video"))
+    assert b"\ns " not in results["pools-after"]

@@ -26,22 +26,23 @@ from hyperperiod.cli.options import (
 from hyperperiod.cli.systems import about, read_system
 from hyperperiod.export import (
     FOR_ANALYSIS,
+    HOSTS,
     Board,
+    HostTarget,
     export_dom0less,
-    export_linux,
-    export_xl,
     write_folder,
 )
-from hyperperiod.export.xl import US
 from hyperperiod.for_host import HostCostOptions, for_host
 from hyperperiod.model.result_object import json_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
 
-    from hyperperiod.model import Policy
+    from hyperperiod.model import Policy, System
 
-TARGETS = ("linux", "xen-dom0less", "xen-xl", "carts", "carts-result", "csv", "toml")
+DOM0LESS = "xen-dom0less"
+TARGETS = (*HOSTS, DOM0LESS, *FOR_ANALYSIS)
 
 
 def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int:
@@ -50,6 +51,15 @@ def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int
         return int(text, 0)
     except ValueError:
         raise click.BadParameter(f"found {text!r}; allowed: a number such as 0x49000000") from None
+
+
+def _dom0less(horizon_ns: int, seed: int, board: Board) -> HostTarget:
+    """A host that is the board: its run has a horizon and a seed, and it names no cpus."""
+
+    def files(system: System, _cpus: Sequence[int] | None) -> dict[str, str | bytes | Path]:
+        return export_dom0less(system, horizon_ns, seed, board)
+
+    return HostTarget("xen", 1, lambda system: system, files)
 
 
 @click.command()
@@ -92,8 +102,8 @@ def read_address(_ctx: click.Context, _param: click.Parameter, text: str) -> int
     "--cpus",
     callback=read_cpus,
     metavar="LIST",
-    help="linux: which cpus of the machine, such as 2-3. Default: from 0 on. xen-xl: which pcpus of"
-    " Xen's. Default: from 1 on.",
+    help="Which cpus of the machine, such as 2-3: of Xen its pcpus. Default: from 1 on; for linux"
+    " from 0 on.",
 )
 @host_cost_options
 @json_option
@@ -118,8 +128,10 @@ def export(
 ) -> None:
     """linux: what hyperperiodd performs at its start, and units of systemd. xen-dom0less: device
     tree, boot line and images for a board that boots Xen without a toolstack. xen-xl: a file for
-    each domain and the commands that start them. carts: input of the CARTS tool; carts-result: what
-    is found, in the form of its output. csv: a table of the tasks. toml: the system itself.
+    each domain and the commands that start them. sched-deadline, xen-rtds, xen-null: scripts for
+    the schedulers that Linux and Xen have themselves, by whose rules the system is judged. carts:
+    input of the CARTS tool; carts-result: what is found, in the form of its output. csv: a table of
+    the tasks. toml: the system itself.
     Interfaces that the file leaves open are computed, for a host with its overheads: the exit code
     is 1 where every deadline holds without these and is not proved with them. An earlier export in
     DIR is replaced; a folder with anything else in it is left alone.
@@ -127,24 +139,18 @@ def export(
     system, ready = read_system(system_file, policy), None
     costs: HostCostOptions = {"overheads": overheads, "margin": margin, "grid_ns": grid_ns}
     if target in FOR_ANALYSIS:
-        refuse_host_costs(f"--to {target}", "--to linux, xen-dom0less or xen-xl", **costs)
+        refuse_host_costs(f"--to {target}", "--to linux or xen-...", **costs)
     with about(system_file):
         if target in FOR_ANALYSIS:
             files = FOR_ANALYSIS[target](system)
         else:
-            step_ns = US if target == "xen-xl" else 1
-            host = target if target == "linux" else "xen"
-            ready = for_host(system, host, **costs, computed_grid_ns=step_ns)
-            system = ready.with_stolen if target == "linux" else ready.system
-        if target == "linux":
-            files = export_linux(system, cpus)
-        elif target == "xen-xl":
-            files = export_xl(system, cpus)
-        elif target == "xen-dom0less":
-            board = Board(epoch_ns, counter_hz, base)
-            if console_arguments is not None:
-                board = Board(epoch_ns, counter_hz, base, console_arguments)
-            files = export_dom0less(system, horizon_ns, seed, board)
+            board = Board(epoch_ns, counter_hz, base, console_arguments or Board.console)
+            host = HOSTS.get(target) or _dom0less(horizon_ns, seed, board)
+            ready = for_host(
+                host.judged(system), host.costs, **costs, computed_grid_ns=host.grid_ns
+            )
+            system = ready.with_stolen if host.costs == "linux" else ready.system
+            files = host.files(system, cpus)
     if ready is not None:
         readme = files["README.md"]
         assert isinstance(readme, str), "an export for a host says what to do"

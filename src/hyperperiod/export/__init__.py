@@ -2,22 +2,26 @@
 """Configuration for hosts that users run themselves: a system as files in a folder.
 
 `linux` is a system for a machine with hyperperiodd; `xen-dom0less` one that Xen boots from the
-device tree, without a toolstack; `xen-xl` one for Xen with a dom0 that runs Linux. `carts`,
+device tree, without a toolstack; `xen-xl` one for Xen with a dom0 that runs Linux. `xen-rtds`,
+`xen-null` and `sched-deadline` are for the schedulers that these hosts have without ours. `carts`,
 `carts-result`, `csv` and `toml` are the same system for other tools of analysis. What was left open
 in the system is computed first; what a target cannot express is refused before anything is written.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from hyperperiod.export.carts import export_carts
 from hyperperiod.export.carts_result import export_carts_result
+from hyperperiod.export.deadline import as_deadline, export_deadline
 from hyperperiod.export.dom0less import Board, export_dom0less
 from hyperperiod.export.folder import write_folder
 from hyperperiod.export.linux import export_linux
 from hyperperiod.export.text import export_csv, export_toml
-from hyperperiod.export.xl import export_xl
+from hyperperiod.export.xen_stock import NULL, RTDS, as_null, as_rtds, export_xen_stock
+from hyperperiod.export.xl import US, export_xl
 from hyperperiod.model import System
 
 FOR_ANALYSIS: Final[Mapping[str, Callable[[System], dict[str, str | bytes | Path]]]] = {
@@ -28,9 +32,35 @@ FOR_ANALYSIS: Final[Mapping[str, Callable[[System], dict[str, str | bytes | Path
 }
 """Targets that need nothing but the system."""
 
+
+class HostTarget(NamedTuple):
+    """A host that a system is written for: whose overheads are counted, on which grid (ns) budgets
+    are computed, what the system is judged as, and the files."""
+
+    costs: str
+    grid_ns: int
+    judged: Callable[[System], System]
+    files: Callable[[System, Sequence[int] | None], dict[str, str | bytes | Path]]
+
+
+def _itself(system: System) -> System:
+    return system
+
+
+HOSTS: Final[Mapping[str, HostTarget]] = {
+    "linux": HostTarget("linux", 1, _itself, export_linux),
+    "sched-deadline": HostTarget("linux", 1, as_deadline, export_deadline),
+    "xen-xl": HostTarget("xen", US, _itself, export_xl),
+    "xen-rtds": HostTarget("xen", US, as_rtds, partial(export_xen_stock, RTDS)),
+    "xen-null": HostTarget("xen", US, as_null, partial(export_xen_stock, NULL)),
+}
+"""Targets that are put in force by a toolstack or a daemon there."""
+
 __all__ = [
     "FOR_ANALYSIS",
+    "HOSTS",
     "Board",
+    "HostTarget",
     "export_carts",
     "export_carts_result",
     "export_csv",

@@ -18,10 +18,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hyperperiod.analysis import Analysis
+from hyperperiod.export.pools import (
+    Pool,
+    beginning,
+    chosen_pcpus,
+    of_flows,
+    own_cpus,
+    pools_of,
+    servers_of,
+)
 from hyperperiod.for_host import widened
 from hyperperiod.hosts.decisions import require_time
 from hyperperiod.hosts.priorities import Priorities
@@ -31,7 +39,6 @@ from hyperperiod.model import (
     Domain,
     InputError,
     Interface,
-    Scope,
     System,
     Vcpu,
     format_time,
@@ -52,15 +59,6 @@ RESERVED = ("Domain-0", "Pool-0")
 US = NS_PER_UNIT["us"]
 
 
-@dataclass(frozen=True)
-class Pool:
-    """A pool of ours: its pcpus, by Xen's numbers, and the domains in it."""
-
-    name: str
-    cpus: tuple[int, ...]
-    domains: tuple[Domain, ...]
-
-
 def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, str | bytes | Path]:
     """The files of the export, by name; `cpus` are Xen's numbers of the system's pcpus.
 
@@ -69,16 +67,15 @@ def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, st
     """
     refuse(system, 1, 0)
     command_line.refuse(system)
-    chosen = _pcpus(system, cpus)
+    chosen = chosen_pcpus(system, cpus)
     _refuse_times(system)
-    for index, domain in enumerate(system.domains):
-        _refuse_name(index, domain)
+    refuse_names(system)
     system = widened(system, complete(Analysis(system)), computed_grid_ns=US)
     _require_microseconds(system)
     require_time(system, "Xen")
-    pools = _pools(system, chosen)
+    pools = pools_of(system, chosen)
     files: dict[str, str | bytes | Path] = {
-        f"{domain.name}.cfg": _configuration(system, domain, chosen, pool)
+        f"{domain.name}.cfg": configuration(system, domain, chosen, pool)
         for pool in pools
         for domain in pool.domains
     }
@@ -89,19 +86,6 @@ def export_xl(system: System, cpus: Sequence[int] | None = None) -> dict[str, st
     files["system.toml"] = to_toml(system)
     files["README.md"] = _readme(system, chosen, pools)
     return files
-
-
-def _pcpus(system: System, cpus: Sequence[int] | None) -> tuple[int, ...]:
-    chosen = tuple(range(1, system.pcpus + 1)) if cpus is None else tuple(cpus)
-    if len(chosen) != system.pcpus or len(set(chosen)) != len(chosen):
-        raise InputError(
-            "",
-            None,
-            "--cpus",
-            ",".join(map(str, chosen)),
-            f"{system.pcpus} different pcpus of Xen's, one for each of the system's",
-        )
-    return chosen
 
 
 def _refuse_times(system: System) -> None:
@@ -116,9 +100,11 @@ def _refuse_times(system: System) -> None:
             raise InputError("", None, key, shown, allowed)
 
 
-def _refuse_name(index: int, domain: Domain) -> None:
-    if not NAME.fullmatch(domain.name) or domain.name in RESERVED:
-        raise InputError("", None, f"domain[{index}].name", repr(domain.name), NAME_ALLOWED)
+def refuse_names(system: System) -> None:
+    """InputError for a domain whose name xl does not take."""
+    for index, domain in enumerate(system.domains):
+        if not NAME.fullmatch(domain.name) or domain.name in RESERVED:
+            raise InputError("", None, f"domain[{index}].name", repr(domain.name), NAME_ALLOWED)
 
 
 def _require_microseconds(system: System) -> None:
@@ -141,40 +127,15 @@ def _require_whole(key: str, time_ns: int) -> None:
         raise InputError("", None, key, format_time(time_ns), "whole microseconds")
 
 
-def _pools(system: System, cpus: tuple[int, ...]) -> list[Pool]:
-    base = re.sub(r"[^A-Za-z0-9_-]+", "-", system.name).strip("-") or "system"
-    if system.policy.scope is Scope.GLOBAL or system.pcpus == 1:
-        return [Pool(base, cpus, system.domains)]
-    pools = []
-    for together in _pcpus_together(system):
-        inside = tuple(domain for domain in system.domains if _homes(domain) & together)
-        if inside:
-            own = tuple(cpus[number] for number in sorted(together))
-            pools.append(Pool(f"{base}-{min(together)}", own, inside))
-    return pools
-
-
-def _homes(domain: Domain) -> set[int]:
-    return {keys.pcpu for keys in domain.each_vcpu if keys.pcpu is not None}
-
-
-def _pcpus_together(system: System) -> list[set[int]]:
-    """The pcpus in sets, so that no domain has vcpus in two of them."""
-    sets = [{pcpu} for pcpu in range(system.pcpus)]
-    for domain in system.domains:
-        touched = [one for one in sets if one & _homes(domain)]
-        if len(touched) > 1:
-            sets = [one for one in sets if one not in touched] + [set().union(*touched)]
-    return sorted(sets, key=min)
-
-
-def _configuration(system: System, domain: Domain, cpus: tuple[int, ...], pool: Pool) -> str:
-    """The domain for xl; `cpus` are Xen's numbers of the system's pcpus.
+def configuration(system: System, domain: Domain, cpus: tuple[int, ...], pool: Pool) -> str:
+    """Returns the domain for xl; `cpus` are Xen's numbers of the system's pcpus.
 
     In a pool of several pcpus, each of which has servers of its own, its vcpus are bound to theirs.
     """
-    server = _servers(domain, "best effort: it runs when nobody else wants the pcpu", " in every ")
-    pins = ", ".join(f'"{cpu}"' for cpu in _own_cpus(domain, cpus))
+    server = servers_of(
+        domain, "best effort: it runs when nobody else wants the pcpu", " in every "
+    )
+    pins = ", ".join(f'"{cpu}"' for cpu in own_cpus(domain, cpus))
     affinity = f"cpus = [{pins}]\n" if pins and len(pool.cpus) > 1 else ""
     return f"""# {domain.name} of {system.name}: {server}
 # Written by Hyperperiod; start.sh makes the domain and gives it its server.
@@ -186,11 +147,6 @@ vcpus = {domain.vcpus}
 {affinity}on_poweroff = "destroy"
 on_crash = "destroy"
 """
-
-
-def _own_cpus(domain: Domain, cpus: tuple[int, ...]) -> list[int]:
-    """Returns Xen's number of the pcpu of each vcpu; none under a global policy."""
-    return [cpus[keys.pcpu] for keys in domain.each_vcpu if keys.pcpu is not None]
 
 
 def _conf(system: System, pools: Sequence[Pool]) -> str:
@@ -260,21 +216,7 @@ def _stop(pools: Sequence[Pool]) -> str:
 
 
 def _readme(system: System, cpus: tuple[int, ...], pools: Sequence[Pool]) -> str:
-    rows = "\n".join(
-        f"| `{domain.name}` | {_servers(domain, 'best effort', ' in ')} | `{pool.name}`"
-        f" | {', '.join(map(str, _own_cpus(domain, cpus) or pool.cpus))} |"
-        for pool in pools
-        for domain in pool.domains
-    )
-    return f"""# {system.name}, for Xen with a toolstack
-
-Written by Hyperperiod (`hyperperiod export --to {TARGET}`); [`system.toml`](system.toml) is the
-system, with every interface that was computed.
-
-| domain | server | pool | pcpu |
-| --- | --- | --- | --- |
-{rows}
-
+    return f"""{beginning(system, "Xen with a toolstack", TARGET, cpus, pools)}
 1. Xen must have the hyperperiod scheduler, and dom0 the program `hyperperiod-xen`. Debian's `xl` is
    used as it is. dom0 keeps pcpu 0, or whatever is not named here.
 2. Put your guests into the `.cfg` files: `kernel`, `ramdisk`, `memory`, disks.
@@ -295,25 +237,4 @@ systemctl enable --now hyperperiod-xen
 
 The service makes the pools at boot and gives each domain its servers whenever it is created;
 the `.cfg` files then go to where your machine starts its domains from (`/etc/xen/auto`).
-{_of_flows(system)}"""
-
-
-def _of_flows(system: System) -> str:
-    if not system.flows:
-        return ""
-    names = ", ".join(f"`{flow.name}`" for flow in system.flows)
-    return f"""
-How items of {names} get from domain to domain is up to your guests: nothing in the
-`.cfg` files connects them.
-"""
-
-
-def _servers(domain: Domain, best_effort: str, between: str) -> str:
-    """Returns the servers of a domain, each different one once: its budget `between` its period."""
-    each = dict.fromkeys(
-        best_effort
-        if one is None
-        else f"{format_time(one.budget_ns)}{between}{format_time(one.period_ns)}"
-        for one in (keys.interface for keys in domain.each_vcpu)
-    )
-    return "; ".join(each)
+{of_flows(system)}"""

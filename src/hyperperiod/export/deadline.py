@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A system for Linux as it is: each vcpu a thread of the kernel's deadline class.
+
+SCHED_DEADLINE is a hard constant bandwidth server for one thread, by EDF (Abeni and Buttazzo, RTSS
+1998; `cbs` here). A domain is therefore a VM, whose vcpus are threads of QEMU's, or a program with
+as many threads as it has vcpus; a server for a group of threads there is not.
+
+A cpu, or all of them under a global policy, is made a partition of cpusets: a deadline thread runs
+on all cpus of its partition and cannot be bound to fewer, and what the kernel admits is counted
+there. What is judged is the system under `cbs`, not under its own policy.
+
+The kernel has a server of its own for threads without deadlines, 5 % of each cpu. It may take all
+of that at once (it waits until it would be late), which no test of bandwidths covers: `start.sh`
+turns it off on these cpus, and what is admitted leaves them that much all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from hyperperiod.analysis import Analysis
+from hyperperiod.export.linux import NAME
+from hyperperiod.export.pools import (
+    Pool,
+    beginning,
+    chosen_pcpus,
+    of_flows,
+    plain_name,
+    pools_of,
+)
+from hyperperiod.export.stock import under, without_ours
+from hyperperiod.model import Domain, InputError, System, format_time, to_toml
+from hyperperiod.runs import complete
+
+TARGET: Final = "sched-deadline"
+LEAST_BUDGET_NS: Final = 1_024
+PERIODS_NS: Final = (100_000, 4_194_304_000)
+"""What the kernel takes (`sched_deadline_period_min_us`, `_max_us`)."""
+MOST: Final = Fraction(95, 100)
+"""What the kernel admits on each cpu of a partition."""
+
+
+def as_deadline(system: System) -> System:
+    """The system as SCHED_DEADLINE schedules it, on each cpu or on all together.
+
+    Raises InputError for a partitioned domain with vcpus on several pcpus.
+    """
+    return under(without_ours(system, "attach.sh"), "cbs", "cbs+edf+none+global")
+
+
+def export_deadline(
+    system: System, cpus: Sequence[int] | None = None
+) -> dict[str, str | bytes | Path]:
+    """The files of the export, by name, of a system that `as_deadline` made.
+
+    `cpus` are the machine's numbers of its pcpus, without them those after the first. Raises
+    InputError for what the kernel does not take.
+    """
+    chosen = chosen_pcpus(system, cpus)
+    system = complete(Analysis(system))
+    partitions = pools_of(system, chosen)
+    for index, domain in enumerate(system.domains):
+        if not NAME.fullmatch(domain.name):
+            allowed = "letters, digits, _ and single . or - between them"
+            raise InputError("", None, f"domain[{index}].name", repr(domain.name), allowed)
+        _require_taken(f"domain[{index}]", domain)
+    for partition in partitions:
+        _require_admitted(partition)
+    name = plain_name(system)
+    return {
+        "start.sh": _start(system, partitions),
+        "attach.sh": _attach(system, partitions),
+        "stop.sh": _stop(system, partitions),
+        f"{name}.service": _unit(system),
+        "system.toml": to_toml(system),
+        "README.md": _readme(system, chosen, partitions),
+    }
+
+
+def _require_taken(key: str, domain: Domain) -> None:
+    """InputError for servers that the kernel refuses by themselves."""
+    for number, keys in enumerate(domain.each_vcpu):
+        own = f"{key}.vcpu[{number}]" if domain.own_vcpus else key
+        server, (least, most) = keys.interface, PERIODS_NS
+        if server is None:
+            continue
+        if not least <= server.period_ns <= most:
+            allowed = f"{format_time(least)} to {format_time(most)}"
+            found = format_time(server.period_ns)
+            raise InputError("", None, f"{own}.interface.period", found, allowed)
+        if server.budget_ns < LEAST_BUDGET_NS:
+            allowed = f"at least {format_time(LEAST_BUDGET_NS)}"
+            found = format_time(server.budget_ns)
+            raise InputError("", None, f"{own}.interface.budget", found, allowed)
+
+
+def _require_admitted(partition: Pool) -> None:
+    """InputError for servers that the kernel refuses together."""
+    share = sum(
+        (
+            Fraction(keys.interface.budget_ns, keys.interface.period_ns)
+            for domain in partition.domains
+            for keys in domain.each_vcpu
+            if keys.interface is not None
+        ),
+        Fraction(0),
+    )
+    most = MOST * len(partition.cpus)
+    if share > most:
+        raise InputError(
+            "",
+            None,
+            f"budgets of the servers on cpus {_listed(partition)}",
+            f"{100 * float(share):.1f} % of a cpu",
+            f"{100 * float(most):.0f} %, which is what the kernel admits (hyperperiod fit --policy"
+            " cbs looks for other periods)",
+        )
+
+
+def _listed(partition: Pool) -> str:
+    return ",".join(map(str, partition.cpus))
+
+
+def _folder(partition: Pool) -> str:
+    return f"deadline-{partition.name}"
+
+
+START: Final = """\
+set -eu
+cgroups=/sys/fs/cgroup
+sched=/sys/kernel/debug/sched
+
+[ -d $sched ] || mount -t debugfs debugfs /sys/kernel/debug
+if ! echo HRTICK_DL >$sched/features; then
+  echo "this kernel has no HRTICK_DL: budgets would not end before its next tick" >&2
+  exit 3
+fi
+echo +cpuset >$cgroups/cgroup.subtree_control
+
+# partition NAME CPU...: these cpus for themselves, without the kernel's own servers.
+partition() {
+  folder=$cgroups/$1
+  shift
+  mkdir -p "$folder"
+  echo "$*" | tr ' ' , >"$folder/cpuset.cpus"
+  echo root >"$folder/cpuset.cpus.partition"
+  read -r state <"$folder/cpuset.cpus.partition"
+  if [ "$state" != root ]; then
+    echo "cpus $*: no partition of their own: $state" >&2
+    exit 1
+  fi
+  for cpu in "$@"; do
+    for server in $sched/*_server/cpu"$cpu"/runtime; do
+      [ ! -e "$server" ] || echo 0 >"$server"
+    done
+  done
+}
+
+"""
+ATTACH: Final = """\
+if [ "$1" = -p ] && [ $# -eq 2 ]; then
+  process=$2
+  shift 2
+  number=0
+  for server in $servers; do
+    for thread in /proc/"$process"/task/*; do
+      read -r name <"$thread/comm"
+      [ "$name" != "CPU $number/KVM" ] || set -- "$@" "${thread##*/}"
+    done
+    number=$((number + 1))
+  done
+else
+  while read -r key value; do
+    [ "$key" != Tgid: ] || process=$value
+  done <"/proc/$1/status"
+fi
+if [ $# -ne "$(echo $servers | wc -w)" ]; then
+  echo "$domain: found $# threads; allowed: one for each vcpu, with $servers" >&2
+  exit 2
+fi
+
+echo "$process" >"/sys/fs/cgroup/$partition/cgroup.procs"
+for server in $servers; do
+  chrt --deadline --sched-runtime "${server%/*}" --sched-deadline "${server#*/}" \\
+    --sched-period "${server#*/}" --pid 0 "$1"
+  shift
+done
+"""
+
+
+def _start(system: System, partitions: Sequence[Pool]) -> str:
+    lines = [
+        "#!/bin/sh",
+        f"# Makes the cpus of {system.name} ready for SCHED_DEADLINE; as root. Doing it again",
+        "# changes nothing.",
+        START.rstrip("\n"),
+        "",
+        *(f"partition {_folder(one)} {' '.join(map(str, one.cpus))}" for one in partitions),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _attach(system: System, partitions: Sequence[Pool]) -> str:
+    served = {
+        domain.name: (partition, servers)
+        for partition in partitions
+        for domain in partition.domains
+        if (servers := _servers(domain))
+    }
+    lines = [
+        "#!/bin/sh",
+        f"# attach.sh DOMAIN THREAD...: gives threads of one process servers of {system.name}.",
+        "# attach.sh DOMAIN -p PID: those of a VM of QEMU's, which are called CPU 0/KVM and so on.",
+        "set -eu",
+        "if [ $# -lt 2 ]; then",
+        '  echo "usage: attach.sh DOMAIN THREAD... | DOMAIN -p PID" >&2',
+        "  exit 2",
+        "fi",
+        "domain=$1",
+        "shift",
+        "case $domain in",
+        *(
+            f'  {name}) partition={_folder(partition)} servers="{servers}" ;;'
+            for name, (partition, servers) in served.items()
+        ),
+        f'  *) echo "domain: found $domain; allowed: {", ".join(served)}" >&2; exit 2 ;;',
+        "esac",
+        ATTACH.rstrip("\n"),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _servers(domain: Domain) -> str:
+    """Returns budget/period (ns) of each vcpu that has a server."""
+    interfaces = (keys.interface for keys in domain.each_vcpu)
+    return " ".join(f"{one.budget_ns}/{one.period_ns}" for one in interfaces if one is not None)
+
+
+def _stop(system: System, partitions: Sequence[Pool]) -> str:
+    lines = [
+        "#!/bin/sh",
+        f"# Threads of {system.name} are those of the kernel's usual class again, on any cpu.",
+        "set -u",
+        f"for folder in {' '.join(map(_folder, partitions))}; do",
+        '  folder="/sys/fs/cgroup/$folder"',
+        "  while read -r thread; do",
+        '    chrt --other --pid 0 "$thread"',
+        '  done <"$folder/cgroup.threads"',
+        "  while read -r process; do",
+        '    echo "$process" >/sys/fs/cgroup/cgroup.procs',
+        '  done <"$folder/cgroup.procs"',
+        '  rmdir "$folder"',
+        "done",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _unit(system: System) -> str:
+    place = f"/etc/hyperperiod/{plain_name(system)}"
+    return f"""[Unit]
+Description=cpus for {system.name} under SCHED_DEADLINE
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={place}/start.sh
+ExecStop={place}/stop.sh
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def _readme(system: System, cpus: tuple[int, ...], partitions: Sequence[Pool]) -> str:
+    folder = f"/etc/hyperperiod/{plain_name(system)}"
+    head = beginning(system, "Linux's SCHED_DEADLINE", TARGET, cpus, partitions)
+    return f"""{head}
+1. Linux 6.8 or later, with cgroups of version 2 and util-linux (`chrt`). The cpus in the table are
+   taken out of all others' hands; the first one should stay theirs.
+2. As root: `sh start.sh`. It makes a partition of cpusets for each pool, has the kernel end budgets
+   by a timer (`HRTICK_DL`), and turns the kernel's own deadline servers off on these cpus.
+3. `sh attach.sh DOMAIN -p PID` gives the vcpus of a running VM of QEMU's (with `-name
+   debug-threads=on`, as libvirt starts it) their servers; `sh attach.sh DOMAIN THREAD...` any
+   threads of one process. A best-effort domain needs nothing; it may be put into the partition's
+   folder in `/sys/fs/cgroup`.
+4. `chrt -p THREAD` shows what is in force; `sh stop.sh` ends all of it.
+
+Nothing of it survives a reboot, and a server ends with its thread. For the cpus:
+
+```sh
+mkdir -p {folder} && cp * {folder}/
+cp {plain_name(system)}.service /etc/systemd/system/
+systemctl enable {plain_name(system)}.service
+```
+
+For each VM, `attach.sh` where it is started: in libvirt's `/etc/libvirt/hooks/qemu` at `started`,
+or as `ExecStartPost=` of its service.
+
+## What this host does not guarantee
+
+- A server is for one thread. What else a VM's process does, as its I/O, has no budget: it runs on
+  the same cpus in what deadlines leave, a twentieth at least, and late if all servers are busy.
+- Interrupts, softirqs and the kernel's own threads of higher classes come first. What was measured
+  of them is counted below; a machine with other devices and loads has other numbers.
+- A thread that works on behalf of another one (locks, io_uring, vhost) is not paid by that one's
+  budget.
+- The kernel admits by the sum of bandwidths. On a cpu of its own that is exact; of several cpus
+  together it only says that nobody is late by more than a bound. What is proved is what
+  `hyperperiod analyze system.toml` says.
+- Inside a VM the guest schedules, as it does by itself.
+- The costs that are counted are those of Hyperperiod's scheduler on the same kernel.
+{of_flows(system)}"""

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A system for Xen as it is, with one of Xen's own schedulers and nothing of ours in it.
+
+`xen-rtds`: RTDS (ERTDS paper, section II.B), deferrable servers by their deadlines. A pool of RTDS
+is one global scheduler, so a partitioned system becomes a pool for each pcpu, and every server the
+parameters that `xl sched-rtds` sets. `xen-null`: a pcpu for each vcpu, and nothing to schedule.
+
+What is judged is the system under the rules of that scheduler, not under its own: `as_rtds` and
+`as_null` say which those are. Best-effort domains are not in it. They stay in Pool-0, which keeps
+all other pcpus: RTDS gives every vcpu in its pools a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from hyperperiod.analysis import Analysis
+from hyperperiod.export.pools import (
+    Pool,
+    beginning,
+    chosen_pcpus,
+    of_flows,
+    plain_name,
+    pools_of,
+)
+from hyperperiod.export.stock import under, without_ours
+from hyperperiod.export.xl import US, configuration, refuse_names
+from hyperperiod.for_host import widened
+from hyperperiod.hosts.xen import command_line
+from hyperperiod.model import (
+    Domain,
+    InputError,
+    Interface,
+    System,
+    format_time,
+    to_toml,
+    with_policy,
+)
+from hyperperiod.runs import complete
+
+LEAST_NS: Final = 10 * US
+"""RTDS_MIN_PERIOD and RTDS_MIN_BUDGET of Xen 4.20."""
+WHOLE: Final = Interface(period_ns=1_000_000, budget_ns=1_000_000)
+"""What a vcpu has that has a pcpu to itself."""
+
+
+def as_rtds(system: System) -> System:
+    """The system as RTDS schedules it, on each pcpu or on all together, as its own policy does.
+
+    Raises InputError for a partitioned domain with vcpus on several pcpus.
+    """
+    return under(_served(system), "deferrable+edf+extra", "rtds")
+
+
+def as_null(system: System) -> System:
+    """The system with a pcpu for each vcpu of a domain that has a server."""
+    served = _served(system)
+    domains: list[Domain] = []
+    pcpus = 0
+    for one in served.domains:
+        own = tuple(range(pcpus, pcpus + one.vcpus))
+        pcpus += one.vcpus
+        plain = one.replace(pcpu=None, pcpus=own, interface=WHOLE, interface_period_ns=None)
+        plain = plain.replace(interface_period_range=None, priority=None, own_vcpus=())
+        domains.append(plain.replace(best_effort=False, extra=False, weight=None))
+    return with_policy(served.replace(domains=tuple(domains), pcpus=pcpus), "ptps")
+
+
+def _served(system: System) -> System:
+    """The system without its best-effort domains; InputError for what xl cannot say."""
+    command_line.refuse(system)
+    refuse_names(system)
+    domains = tuple(one for one in system.domains if one.is_served)
+    if not domains:
+        raise InputError("", None, "domain", "best effort only", "a domain with a server")
+    return without_ours(system, "xl sched-rtds").replace(domains=domains)
+
+
+class StockScheduler(NamedTuple):
+    """One of Xen's own schedulers: its name for xl, and what a README says of it."""
+
+    target: str
+    name: str
+    shown_by: str
+    promises: str
+
+
+RTDS: Final = StockScheduler(
+    "xen-rtds",
+    "rtds",
+    "xl sched-rtds -v all",
+    """- RTDS takes budgets that do not fit together, without a word, and then some come too late.
+  That these fit is what `hyperperiod analyze system.toml` says, by a test of deferrable servers,
+  not by the sum of their bandwidths.
+- A change with `xl sched-rtds` acts at once, not with the next period: what a server gets in the
+  period of a change is not known.
+- A new vcpu has 4 ms in 10 ms and extra time until it is given its own. Domains are made paused for
+  that reason; a domain that reboots by itself has the default again until `sh start.sh servers`.
+- **Do not end a pool of RTDS**: Xen 4.20 panics when its last pcpu leaves. `stop.sh` leaves the
+  pools; a reboot ends them.
+- What RTDS does is not recorded decision by decision, and its costs were not measured: those that
+  are counted are of Hyperperiod's own scheduler on the same Xen.""",
+)
+NULL: Final = StockScheduler(
+    "xen-null",
+    "null",
+    "xl vcpu-list",
+    """- A vcpu has its pcpu even when it does nothing with it: that is the price of no scheduler.
+- A vcpu for which no pcpu of its pool is free waits without a word; `xl debug-keys r` and
+  `xl dmesg` show it.
+- Caches, memory and interrupts are shared with the other pcpus all the same.""",
+)
+
+
+def export_xen_stock(
+    scheduler: StockScheduler, system: System, cpus: Sequence[int] | None = None
+) -> dict[str, str | bytes | Path]:
+    """The files of the export, by name, of a system that `as_rtds` or `as_null` made.
+
+    `cpus` are Xen's numbers of its pcpus, without them those after the first. Raises InputError for
+    what cannot be expressed.
+    """
+    chosen = chosen_pcpus(system, cpus)
+    system = widened(system, complete(Analysis(system)), computed_grid_ns=US)
+    if scheduler is RTDS:
+        _require_parameters(system)
+    pools = pools_of(system, chosen)
+    files: dict[str, str | bytes | Path] = {
+        f"{domain.name}.cfg": f'{configuration(system, domain, chosen, pool)}pool = "{pool.name}"\n'
+        for pool in pools
+        for domain in pool.domains
+    }
+    for pool in pools:
+        files[f"{pool.name}.pool"] = _pool_file(pool, scheduler)
+    unit = f"{plain_name(system)}.service"
+    files[unit] = _unit(system)
+    files["start.sh"] = _start(system, pools, scheduler)
+    files["stop.sh"] = _stop(pools)
+    files["system.toml"] = to_toml(system)
+    files["README.md"] = _readme(system, chosen, pools, scheduler, unit)
+    return files
+
+
+def _require_parameters(system: System) -> None:
+    """InputError for servers that `xl sched-rtds` does not take."""
+    for index, domain in enumerate(system.domains):
+        for number, keys in enumerate(domain.each_vcpu):
+            if keys.interface is None:
+                continue
+            own = f".vcpu[{number}]" if domain.own_vcpus else ""
+            for name in ("period", "budget"):
+                found_ns = getattr(keys.interface, f"{name}_ns")
+                if found_ns % US or found_ns < LEAST_NS:
+                    raise InputError(
+                        "",
+                        None,
+                        f"domain[{index}]{own}.interface.{name}",
+                        format_time(found_ns),
+                        f"whole microseconds from {format_time(LEAST_NS)} on",
+                    )
+
+
+def _pool_file(pool: Pool, scheduler: StockScheduler) -> str:
+    cpus = ", ".join(f'"{cpu}"' for cpu in pool.cpus)
+    return f'name = "{pool.name}"\nsched = "{scheduler.name}"\ncpus = [{cpus}]\n'
+
+
+def _start(system: System, pools: Sequence[Pool], scheduler: StockScheduler) -> str:
+    """Returns the script that makes pools and domains; with `servers` it sets those alone."""
+    domains = [domain for pool in pools for domain in pool.domains]
+    lines = [
+        "#!/bin/sh",
+        f"# Starts {system.name} under Xen's own scheduler {scheduler.name}; as root in dom0.",
+        "# With the word servers it gives the domains their parameters again, and nothing else.",
+        "set -eu",
+        'cd "$(dirname "$0")"',
+        "",
+        'if [ "${1-}" != servers ]; then',
+    ]
+    for pool in pools:
+        name = pool.name
+        lines.append(f'  if ! xl cpupool-list | grep -q "^{name} "; then')
+        lines += [f"    xl cpupool-cpu-remove Pool-0 {cpu}" for cpu in pool.cpus]
+        lines += [f"    xl cpupool-create {name}.pool", "  fi"]
+    lines += [f"  xl create -p {domain.name}.cfg" for domain in domains]
+    lines.append("fi")
+    if scheduler is RTDS:
+        lines += ["", *(line for domain in domains for line in _parameters(domain))]
+    lines += ["", 'if [ "${1-}" != servers ]; then']
+    lines += [f"  xl unpause {domain.name}" for domain in domains]
+    lines.append("fi")
+    return "\n".join(lines) + "\n"
+
+
+def _parameters(domain: Domain) -> Iterator[str]:
+    """Yields the commands that set the servers of a domain, in whole microseconds."""
+    for number, keys in enumerate(domain.each_vcpu):
+        if keys.interface is not None:
+            period, budget = keys.interface.period_ns // US, keys.interface.budget_ns // US
+            yield (
+                f"xl sched-rtds -d {domain.name} -v {number} -p {period} -b {budget}"
+                f" -e {int(keys.extra)}"
+            )
+
+
+def _stop(pools: Sequence[Pool]) -> str:
+    lines = ["#!/bin/sh", "# Ends the domains; the pools stay. What is not there is passed over."]
+    lines += ["set -u", *(f"xl destroy {domain.name}" for pool in pools for domain in pool.domains)]
+    return "\n".join(lines) + "\n"
+
+
+def _unit(system: System) -> str:
+    place = f"/etc/xen/{plain_name(system)}"
+    return f"""[Unit]
+Description={system.name} under Xen's own scheduler
+Requires=xen-init-dom0.service
+After=xen-init-dom0.service
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={place}/start.sh
+ExecStop={place}/stop.sh
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def _readme(
+    system: System,
+    cpus: tuple[int, ...],
+    pools: Sequence[Pool],
+    scheduler: StockScheduler,
+    unit: str,
+) -> str:
+    host = f"Xen's own scheduler {scheduler.name}"
+    folder = f"/etc/xen/{plain_name(system)}"
+    return f"""{beginning(system, host, scheduler.target, cpus, pools)}
+A best-effort domain of the system is not in here: it stays in Pool-0 with dom0, on the other pcpus.
+
+1. Xen and its tools stay as they are. The pcpus in the table must not be dom0's: boot with
+   `dom0_max_vcpus=1 dom0_vcpus_pin`, or pin it with `xl vcpu-pin`.
+2. Put your guests into the `.cfg` files: `kernel`, `ramdisk`, `memory`, disks.
+3. As root in dom0: `sh start.sh`. It takes the pcpus from Pool-0, makes the pools, and the domains
+   in them, paused, sets their parameters, and starts them.
+4. `{scheduler.shown_by}` shows what is in force; `sh stop.sh` ends the domains.
+
+Nothing of it survives a reboot by itself. So that it comes back with the machine:
+
+```sh
+mkdir -p {folder} && cp * {folder}/
+cp {unit} /etc/systemd/system/
+systemctl enable {unit}
+```
+
+## What this host does not guarantee
+
+{scheduler.promises}
+{of_flows(system)}"""

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`export --to xen-rtds` and `xen-null`: the commands as a dom0 would see them, what is judged by
+the rules of Xen's own schedulers, and what is refused. `test_xl_on_stack.py` runs the files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.support.exported import called, server, system
+
+from hyperperiod.analysis import analyze
+from hyperperiod.cli import main
+from hyperperiod.export import HOSTS, write_folder
+from hyperperiod.model import InputError, System, load_system
+
+TOP = Path(__file__).parents[2]
+MS = 1_000_000
+
+
+def exported(folder: Path, target: str, one: System, cpus: list[int] | None = None) -> Path:
+    host = HOSTS[target]
+    write_folder(folder / "out", host.files(host.judged(one), cpus), {})
+    return folder
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The settings of a file of xl's."""
+    settings: dict[str, Any] = {}
+    exec(path.read_text(), settings)
+    return settings
+
+
+CONTROL = {"name": "control", "interface": server(2, 10), "pcpu": 0}
+VIDEO = {"name": "video", "interface": server(7.5, 20), "vcpus": 2, "extra": True, "pcpu": 1}
+REST = {"name": "rest", "best_effort": True, "pcpu": 1}
+
+
+def test_each_pcpu_is_a_pool_of_rtds(tmp_path: Path) -> None:
+    folder = exported(tmp_path, "xen-rtds", system(CONTROL, VIDEO, REST, pcpus=2), [2, 5])
+    assert called(folder, "start.sh") == [
+        "xl cpupool-list",
+        "xl cpupool-cpu-remove Pool-0 2",
+        "xl cpupool-create s-0.pool",
+        "xl cpupool-list",
+        "xl cpupool-cpu-remove Pool-0 5",
+        "xl cpupool-create s-1.pool",
+        "xl create -p control.cfg",
+        "xl create -p video.cfg",
+        "xl sched-rtds -d control -v 0 -p 10000 -b 2000 -e 0",
+        "xl sched-rtds -d video -v 0 -p 20000 -b 7500 -e 1",
+        "xl sched-rtds -d video -v 1 -p 20000 -b 7500 -e 1",
+        "xl unpause control",
+        "xl unpause video",
+    ]
+    assert called(folder, "stop.sh") == ["xl destroy control", "xl destroy video"]
+    pool = read(folder / "out" / "s-1.pool")
+    assert (pool["name"], pool["sched"], pool["cpus"]) == ("s-1", "rtds", ["5"])
+    video = read(folder / "out" / "video.cfg")
+    assert (video["name"], video["vcpus"], video["pool"]) == ("video", 2, "s-1")
+    assert not (folder / "out" / "rest.cfg").exists()
+
+
+def test_a_global_policy_is_one_pool_of_rtds(tmp_path: Path) -> None:
+    one = system({"name": "a", "interface": server(2, 10)}, policy="ertds", pcpus=2)
+    folder = exported(tmp_path, "xen-rtds", one)
+    assert read(folder / "out" / "s.pool")["cpus"] == ["1", "2"]
+    judged = load_system(folder / "out" / "system.toml")
+    assert (str(judged.policy), judged.spare) == ("rtds", None)
+
+
+def test_null_has_a_pcpu_for_each_vcpu(tmp_path: Path) -> None:
+    folder = exported(tmp_path, "xen-null", system(CONTROL, VIDEO, REST, pcpus=2))
+    lines = called(folder, "start.sh")
+    assert not [line for line in lines if "sched-" in line]
+    assert read(folder / "out" / "s-0.pool")["cpus"] == ["1"]
+    assert read(folder / "out" / "s-1.pool")["cpus"] == ["2", "3"]
+    assert read(folder / "out" / "video.cfg")["cpus"] == ["2", "3"]
+
+
+def test_pools_and_domains_that_are_there_are_left_as_they_are(tmp_path: Path) -> None:
+    folder = exported(tmp_path, "xen-rtds", system(CONTROL, VIDEO, pcpus=2))
+    script = folder / "out" / "start.sh"
+    script.write_text(script.read_text().replace("set -eu", "set -eu\nset -- servers"))
+    assert called(folder, "start.sh") == [
+        "xl sched-rtds -d control -v 0 -p 10000 -b 2000 -e 0",
+        "xl sched-rtds -d video -v 0 -p 20000 -b 7500 -e 1",
+        "xl sched-rtds -d video -v 1 -p 20000 -b 7500 -e 1",
+    ]
+
+
+def test_what_is_judged_is_the_schedulers_own_rule() -> None:
+    """What EDF keeps of periodic servers is not what RTDS keeps."""
+    one = load_system(TOP / "systems" / "deferrable-edf-counterexample.toml")
+    periodic = one.replace(policy=system(CONTROL, policy="periodic+edf").policy)
+    assert analyze(periodic).schedulable is True
+    rtds = HOSTS["xen-rtds"].judged(periodic)
+    assert str(rtds.policy) == "deferrable+edf+extra"
+    assert analyze(rtds).schedulable is not True
+    null = HOSTS["xen-null"].judged(periodic)
+    assert (null.pcpus, analyze(null).schedulable) == (len(one.domains), True)
+
+
+@pytest.mark.parametrize("target", ["xen-rtds", "xen-null", "sched-deadline"])
+@pytest.mark.parametrize("name", ["csa-synthetic", "ertds-experiment-c", "hot-swap", "overload"])
+def test_examples_are_exported_or_refused(tmp_path: Path, name: str, target: str) -> None:
+    """The verdict that is printed is that of the file that is written."""
+    path = TOP / "systems" / f"{name}.toml"
+    words = ["export", "--to", target, str(path), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(main, [*words, "--overheads", "none"])
+    if done.exit_code == 2:
+        assert "allowed: " in done.output
+        assert not (tmp_path / "out").exists()
+        return
+    written = load_system(tmp_path / "out" / "system.toml")
+    word = {True: "yes", False: "no", None: "unknown"}[analyze(written).schedulable]
+    assert f"schedulable with them? {word}" in done.output
+    assert "does not guarantee" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("target", "one", "key"),
+    [
+        ("xen-rtds", system({**VIDEO, "pcpu": None, "pcpus": [0, 1]}, pcpus=2), "domain[0].pcpus"),
+        (
+            "xen-rtds",
+            system({"name": "a", "interface": {"period": 10 * MS, "budget": 2_000_001}}),
+            "domain[0].interface.budget",
+        ),
+        (
+            "xen-rtds",
+            system({"name": "a", "interface": {"period": 10 * MS, "budget": 9_000}}),
+            "domain[0].interface.budget",
+        ),
+        ("xen-null", system({**CONTROL, "name": "a b"}), "domain[0].name"),
+        ("xen-rtds", system({"name": "rest", "best_effort": True}), "domain"),
+        ("xen-rtds", system(CONTROL, swap=[{"at": MS, "policy": "ptps"}]), "swap"),
+    ],
+)
+def test_what_cannot_be_said_is_refused(target: str, one: System, key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        HOSTS[target].files(HOSTS[target].judged(one), None)
+    assert caught.value.key == key
