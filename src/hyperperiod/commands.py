@@ -35,7 +35,8 @@ PROSE = """\
   Real-time virtual machines: computed, predicted, run and measured.
 
   A SYSTEM is a TOML file (`hyperperiod examples` has some), a CARTS .xml file,
-  a .csv table of tasks or a .json workload of rt-app.
+  an .amxmi model of AMALTHEA, a .csv table of tasks or a .json workload of
+  rt-app.
 
   \b
   Exit codes:

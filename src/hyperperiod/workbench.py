@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def load(path: str | os.PathLike[str], policy: Policy | str | None = None) -> System:
-    """The system in a file (TOML, CARTS XML, CSV, rt-app JSON), under its own policy or another."""
+    """The system in a file of any form, under its own policy or another."""
     system = load_system(path)
     return system if policy is None else with_policy(system, _policy(policy), pinned=False)
 

@@ -18,6 +18,10 @@ import pytest
 from hyperperiod.model import InputError, load_system, to_toml
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
+MODELS = (
+    Path(__file__).parents[2] / "docs" / "examples" / "steering.amxmi",
+    Path(__file__).parents[1] / "data" / "amalthea" / "older.amxmi",
+)
 ROUNDS = 1200
 
 CARTS = """<system os_scheduler="DM" min_period="10" max_period="100">
@@ -42,6 +46,7 @@ WORDS = [
     b"policy = 'ertds'", b"quantum = '1ms'", b"pcpus = 2", b"best_effort = true", b"vcpus = 3",
     b"scheduler = 'fp'", b"kind = 'busy'", b"priority = 1", b"interface_period = '7us'",
     b"<component", b"</component>", b"<task/>", b"<!DOCTYPE a [", b"<!ENTITY b 'c'>", b"&b;",
+    b'xsi:type="am:Ticks"', b"<items>", b'unit="ms"', b'value="-1"', b"upperBound",
     b"/*", b"*/", b"//", b'"run": 1,', b'"cpus": [1],', b'"loop": -1,', b"null", b"1.5", b"\\ud800",
     b"&#0;", b"<![CDATA[", b"<?xml version='1.1'?>", b"<!--", b"-->", b"/>", b">", b"<",
 ]  # fmt: skip
@@ -131,6 +136,11 @@ def test_damaged_toml(seed: int, tmp_path: Path) -> None:
 
 def test_damaged_carts(tmp_path: Path) -> None:
     check_damaged(tmp_path / "damaged.xml", "carts", [CARTS.encode()])
+
+
+def test_damaged_models_of_amalthea(tmp_path: Path) -> None:
+    good = [path.read_bytes() for path in MODELS]
+    check_damaged(tmp_path / "damaged.amxmi", "amalthea", good)
 
 
 TABLE = """\ufeff# a table

@@ -18,9 +18,6 @@ component that have shorter deadlines, each once and for the longest of them. Wh
 and we do not model (cache delays, sections that cannot be interrupted) is refused unless it is
 zero. Two members of the same name become "name" and "name#2"; tasks that ask for no time are left
 out; `description` tells of both.
-
-XML from outside can be hostile: document types (and with them every entity) are refused, and
-the size and depth of a file are bounded before a parser sees it.
 """
 
 from __future__ import annotations
@@ -30,12 +27,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
-from xml.parsers import expat
 
 from hyperperiod.model.errors import InputError, did_you_mean
 from hyperperiod.model.limits import DEPTH_LIMIT
 from hyperperiod.model.locate import Lines
 from hyperperiod.model.values import TomlTable, plain_name
+from hyperperiod.model.xml_tree import Element, read_xml
 
 KeyPath = tuple[str | int, ...]
 
@@ -66,70 +63,19 @@ _UNNAMED = "unnamed"
 _NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?")
 
 
-class _Element:
-    """One XML element: where it stands, what it says, what is inside."""
-
-    def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
-        self.tag = tag
-        self.attributes = attributes
-        self.line = line
-        self.inside: list[_Element] = []
-
-
 def read_carts(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
     """The document that a TOML file of the same system would give, and its lines."""
-    return _CartsReader(file).read(_parse(file, text))
+    return _CartsReader(file).read(read_xml(file, text, _place))
 
 
-def _parse(file: str, text: str) -> _Element:
-    """The tree of elements; InputError for anything that is no plain XML of ours."""
-    parser = expat.ParserCreate(encoding="utf-8")
-    tree = _Tree(file, parser)
-    parser.StartElementHandler = tree.start
-    parser.EndElementHandler = tree.end
-    parser.CharacterDataHandler = tree.text
-    parser.StartDoctypeDeclHandler = tree.document_type
-    try:
-        parser.Parse(text.encode("utf-8"), True)
-    except expat.ExpatError as error:
-        reason = expat.ErrorString(error.code)
-        raise InputError(file, error.lineno, "", reason, "well-formed XML") from None
-    return tree.elements[0]
-
-
-class _Tree:
-    """Builds the tree while the parser reads, and stops it at the first thing not ours."""
-
-    def __init__(self, file: str, parser: expat.XMLParserType) -> None:
-        self.file = file
-        self.parser = parser
-        self.elements: list[_Element] = []
-        self.unfinished: list[_Element] = []
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        above = self.unfinished[-1] if self.unfinished else None
-        if tag not in _PARENTS or (above.tag if above else "") not in _PARENTS[tag]:
-            place = f"inside {above.tag}" if above else "as the outermost element"
-            allowed = "system > component > task (components may nest)"
-            raise self._refuse(tag, f"the element {tag} {place}", allowed)
-        if len(self.unfinished) > DEPTH_LIMIT:
-            raise self._refuse(tag, "components nested deeper", f"{DEPTH_LIMIT} levels")
-        element = _Element(tag, attributes, self.parser.CurrentLineNumber)
-        (above.inside if above else self.elements).append(element)
-        self.unfinished.append(element)
-
-    def end(self, _tag: str) -> None:
-        self.unfinished.pop()
-
-    def text(self, data: str) -> None:
-        if data.strip():
-            raise self._refuse("", "text between elements", "elements only")
-
-    def document_type(self, *_: object) -> None:
-        raise self._refuse("DOCTYPE", "a document type", "plain XML without one")
-
-    def _refuse(self, key: str, found: str, allowed: str) -> InputError:
-        return InputError(self.file, self.parser.CurrentLineNumber, key, found, allowed)
+def _place(tag: str, above: str, depth: int) -> tuple[str, str] | None:
+    """Returns what is found and what is allowed where an element may not stand; None if it may."""
+    if tag not in _PARENTS or above not in _PARENTS[tag]:
+        place = f"inside {above}" if above else "as the outermost element"
+        return f"the element {tag} {place}", "system > component > task (components may nest)"
+    if depth > DEPTH_LIMIT:
+        return "components nested deeper", f"{DEPTH_LIMIT} levels"
+    return None
 
 
 class _CartsReader:
@@ -140,7 +86,7 @@ class _CartsReader:
         self.lines: dict[KeyPath, int] = {}
         self.notes: list[str] = []
 
-    def read(self, root: _Element) -> tuple[TomlTable, Callable[[KeyPath], int]]:
+    def read(self, root: Element) -> tuple[TomlTable, Callable[[KeyPath], int]]:
         self._check_attributes(root)
         scheduler = root.attributes.get("os_scheduler", root.attributes.get("os-scheduler", "EDF"))
         document: TomlTable = {
@@ -159,7 +105,7 @@ class _CartsReader:
         document["description"] = f"Read from a CARTS file, 1 unit = 1 ms{notes}"[:4096]
         return document, Lines(self.lines).of
 
-    def _components(self, above: _Element, path: KeyPath) -> list[TomlTable]:
+    def _components(self, above: Element, path: KeyPath) -> list[TomlTable]:
         components = [element for element in above.inside if element.tag == "component"]
         names = self._names(components)
         return [
@@ -167,7 +113,7 @@ class _CartsReader:
             for index, (element, name) in enumerate(zip(components, names, strict=True))
         ]
 
-    def _component(self, element: _Element, name: str, path: KeyPath) -> TomlTable:
+    def _component(self, element: Element, name: str, path: KeyPath) -> TomlTable:
         self.lines[path] = element.line
         self._check_attributes(element)
         given = element.attributes.get("scheduler", "EDF")
@@ -184,10 +130,10 @@ class _CartsReader:
             domain["domain"] = self._components(element, path)
         return domain
 
-    def _tasks(self, component: _Element, path: KeyPath) -> list[TomlTable]:
+    def _tasks(self, component: Element, path: KeyPath) -> list[TomlTable]:
         elements = [element for element in component.inside if element.tag == "task"]
         tasks: list[TomlTable] = []
-        kept: list[_Element] = []
+        kept: list[Element] = []
         for element, name in zip(elements, self._names(elements), strict=True):
             self._check_attributes(element)
             if not self._time(element, "e", required=True).strip("0.ms"):
@@ -199,7 +145,7 @@ class _CartsReader:
         self._block(kept, tasks)
         return tasks
 
-    def _block(self, elements: list[_Element], tasks: list[TomlTable]) -> None:
+    def _block(self, elements: list[Element], tasks: list[TomlTable]) -> None:
         """Each task may wait for the longest critical section of those with longer deadlines."""
         order = sorted(range(len(tasks)), key=lambda at: Fraction(elements[at].attributes["d"]))
         longest = "0"
@@ -209,7 +155,7 @@ class _CartsReader:
             section = elements[at].attributes.get("cs", "0")
             longest = max(longest, section, key=Fraction)
 
-    def _task(self, element: _Element, name: str) -> TomlTable:
+    def _task(self, element: Element, name: str) -> TomlTable:
         task = {"name": name}
         for key, attribute in (("period", "p"), ("deadline", "d"), ("wcet", "e")):
             task[key] = self._time(element, attribute, required=True)
@@ -220,7 +166,7 @@ class _CartsReader:
             self._time(element, "cs")
         return task
 
-    def _interface_period(self, element: _Element) -> TomlTable:
+    def _interface_period(self, element: Element) -> TomlTable:
         """The one period that the component allows, or those among which it leaves the choice."""
         given = {key: self._time(element, key) for key in _PERIODS if key in element.attributes}
         if "period" in given:
@@ -236,7 +182,7 @@ class _CartsReader:
             return {}
         return {"interface_period_range": {"min": first, "max": last, "step": "1ms"}}
 
-    def _time(self, element: _Element, attribute: str, *, required: bool = False) -> str:
+    def _time(self, element: Element, attribute: str, *, required: bool = False) -> str:
         value = element.attributes.get(attribute)
         allowed = "a number of CARTS time units (1 unit = 1 ms) below 2^62 ns"
         if value is None:
@@ -246,7 +192,7 @@ class _CartsReader:
             raise self._error(element, attribute, repr(value[:40]), allowed)
         return f"{value}ms"
 
-    def _vcpus(self, element: _Element, *, several: bool) -> int | None:
+    def _vcpus(self, element: Element, *, several: bool) -> int | None:
         """Returns the vcpus that the file gives; without global EDF there is one."""
         value = element.attributes.get("numVCPUs")
         if value is None or (value == "1" and not several):
@@ -258,7 +204,7 @@ class _CartsReader:
             raise self._error(element, "numVCPUs", repr(value[:40]), "a whole number from 1")
         return int(value)
 
-    def _vcpus_needed(self, element: _Element, name: str) -> int:
+    def _vcpus_needed(self, element: Element, name: str) -> int:
         """The least number of vcpus that can hold the utilisation of the component."""
         tasks = [inside.attributes for inside in element.inside if inside.tag == "task"]
         asked = Fraction(0)
@@ -270,14 +216,12 @@ class _CartsReader:
         self.notes.append(f"component {name} gets {vcpus} vcpus, the least that it may need")
         return vcpus
 
-    def _choice(
-        self, element: _Element, attribute: str, value: str, choices: dict[str, str]
-    ) -> str:
+    def _choice(self, element: Element, attribute: str, value: str, choices: dict[str, str]) -> str:
         if value.upper() not in choices:
             raise self._error(element, attribute, repr(value[:40]), _SCHEDULER_ALLOWED)
         return choices[value.upper()]
 
-    def _check_attributes(self, element: _Element) -> None:
+    def _check_attributes(self, element: Element) -> None:
         known = _ATTRIBUTES[element.tag]
         for attribute, value in element.attributes.items():
             if attribute not in known:
@@ -288,7 +232,7 @@ class _CartsReader:
             if attribute in _ZERO_ONLY and value.strip("0.") != "":
                 raise self._error(element, attribute, repr(value[:40]), "0: it is not modelled")
 
-    def _names(self, elements: list[_Element]) -> list[str]:
+    def _names(self, elements: list[Element]) -> list[str]:
         """The names of siblings, made plain and unique."""
         names: list[str] = []
         for element in elements:
@@ -313,7 +257,7 @@ class _CartsReader:
             for domain in domains
         )
 
-    def _error(self, element: _Element, attribute: str, found: str, allowed: str) -> InputError:
+    def _error(self, element: Element, attribute: str, found: str, allowed: str) -> InputError:
         name = element.attributes.get("name", "")[:40]
         key = f"{element.tag} {name} {attribute}" if name else f"{element.tag} {attribute}"
         return InputError(self.file, element.line, key, found, allowed)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a file to a System, or to an InputError that lists everything wrong with it.
 
-TOML is the native form; a name ending in .xml is read as a CARTS system, one in .csv as a table
-of tasks, one in .json as a workload of rt-app; what has another name, as a pipe has, is known by
-its text. Nothing is believed about the
+TOML is the native form; a name ending in .xml is read as a CARTS system, one in .amxmi as a model
+of AMALTHEA, one in .csv as a table of tasks, one in .json as a workload of rt-app; what has another
+name, as a pipe has, is known by its text. Nothing is believed about the
 file: its kind and size are bounded, and whatever it contains, the only exception that leaves
 `load_system` is InputError.
 """
@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 # A system of 1024 vcpus with tasks is some 200 kB; no system is near this limit.
 FILE_LIMIT_BYTES = 1 << 20
 # What only systems are called: results end in .json as well.
-SYSTEM_ENDINGS = (".toml", ".xml", ".csv")
+SYSTEM_ENDINGS = (".toml", ".xml", ".amxmi", ".csv")
 # The name of standard input, and the endings that say what a file is written in.
 STDIN = "-"
-FORMS = ("toml", "xml", "csv", "json")
-SYSTEM_FILE, EXPERIMENT = "a system file (.toml, .xml, .csv or .json)", "an experiment (.toml)"
+FORMS = ("toml", "xml", "amxmi", "csv", "json")
+SYSTEM_FILE = "a system file (.toml, .xml, .amxmi, .csv or .json)"
+EXPERIMENT = "an experiment (.toml)"
 """What is allowed, in messages about a file that is none of these."""
 
 LineOf = Callable[[KeyPath], int]
@@ -128,7 +129,7 @@ def shown_name(name: str) -> str:
 
 
 def form_of(name: str, text: str) -> str:
-    """Returns the form of a system, toml, xml, csv or json: by the file's ending, or its text.
+    """Returns the form of a system, toml, xml, amxmi, csv or json: by its ending, or its text.
 
     XML begins with <, JSON with { or a comment of its own. The first line of a table names its
     columns: it has a separator and, unlike every first line of TOML, no = and no [ at its
@@ -140,7 +141,7 @@ def form_of(name: str, text: str) -> str:
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line and not line.startswith("#")), "")
     if first.startswith("<"):
-        return "xml"
+        return "amxmi" if ":Amalthea " in text else "xml"
     if first.startswith(("{", "/*", "//")):
         return "json"
     is_table = ("," in first or ";" in first) and "=" not in first and not first.startswith("[")
@@ -201,6 +202,10 @@ def read_text(name: str, wanted: str = SYSTEM_FILE) -> str:
 def _read_document(name: str, text: str) -> Document:
     """Returns a file as tables and lists, and the line of each key in it."""
     form = form_of(name, text)
+    if form == "amxmi":
+        from hyperperiod.model.amalthea import read_amalthea
+
+        return read_amalthea(name, text)
     if form == "xml":
         from hyperperiod.model.carts import read_carts
 
