@@ -114,6 +114,7 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
     return Runner(tmp_path_factory.mktemp("runner"), wheel(tmp_path_factory))
 
 
+@pytest.mark.slow
 def test_the_action_passes_what_holds_and_fails_what_does_not(runner: Runner) -> None:
     system = runner.here / "flight-control.toml"
     system.write_text(HOLDS)

@@ -41,6 +41,7 @@ def require_times(rows: list[ServerEventsRow], horizon_ns: int) -> None:
         assert row.overhead_ns < horizon_ns * row.pcpus / 100
 
 
+@pytest.mark.slow
 def test_table_1() -> None:
     """A part of it: twelve releases of ten servers, and a long server preempted twenty times.
 

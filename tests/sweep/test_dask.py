@@ -49,6 +49,7 @@ def test_two_processes_write_what_one_writes(tmp_path: Path, reference: dict[str
     assert files_of(tmp_path / "out") == reference
 
 
+@pytest.mark.slow
 def test_a_worker_dies_under_way(
     tmp_path: Path, cluster: Cluster, reference: dict[str, bytes]
 ) -> None:
@@ -63,6 +64,7 @@ def test_a_worker_dies_under_way(
     assert files_of(tmp_path / "out") == reference
 
 
+@pytest.mark.slow
 def test_the_scheduler_is_started_again(
     tmp_path: Path, cluster: Cluster, reference: dict[str, bytes]
 ) -> None:

@@ -14,8 +14,10 @@ from xml.parsers import expat
 from hyperperiod.model.errors import InputError
 
 Place = Callable[[str, str, int], tuple[str, str] | None]
-"""Of an element, what it is in ("": nothing) and how deep: what is found and what is allowed where
-that may not be, else None."""
+"""What is found and what is allowed where an element may not stand; None if it may.
+
+It is asked with the names of the element and of what it is in (none: ""), and how deep that is.
+"""
 
 
 class Element:
