@@ -22,9 +22,11 @@ from hyperperiod.hosts.rings import Ring, read_ring
 pytestmark = pytest.mark.xdist_group("stack")
 
 SCENARIOS = (
-    "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "capacity",
-    "leave", "global", "stats", "affinity", "fuzz",
+    "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "leave",
+    "global", "stats", "affinity", "fuzz",
 )  # fmt: skip
+CAPACITY = "capacity"
+"""A scenario with 70 vcpus, of the long session alone: it takes a quarter of the short one."""
 ROUNDS = 3
 """So often each loop of a scenario goes round in a session of its own."""
 CALLS, MANY_CALLS = 20_000, 100_000
@@ -37,10 +39,12 @@ KNOWN = "arch/x86/xstate.c"
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """The session with all scenarios, whose loops go round once, or some times."""
     # Rings that lose nothing however slow the machine is: on a slow one the session is longer.
+    before = SCENARIOS.index("leave")
+    more = (CAPACITY,) if request.param == ROUNDS else ()
     return run_session(
         tmp_path_factory,
         f"functional-{request.param}",
-        SCENARIOS,
+        (*SCENARIOS[:before], *more, *SCENARIOS[before:]),
         files={"calls": f"20260101 {CALLS}".encode()},
         boot_line="hyperperiod=ring=32M",
         rounds=request.param,
@@ -51,6 +55,13 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 def test_scenario(ran: Ran, name: str) -> None:
     """Every step of the scenario did what it must."""
     _check_scenario(ran, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ran", [ROUNDS], indirect=True)
+def test_a_pool_has_so_many_places(ran: Ran) -> None:
+    """Who does not fit in loses nothing, and no memory is lost either."""
+    _check_scenario(ran, CAPACITY)
 
 
 def test_the_hypervisor_lives(ran: Ran) -> None:
