@@ -22,7 +22,7 @@ from tests.support import xen_images
 from tests.support.building import make
 
 from hyperperiod.export import HOSTS, export_xl
-from hyperperiod.model import System, parse_policy
+from hyperperiod.model import System, load_system, parse_policy
 
 Files = Mapping[str, str | bytes | Path]
 TOP = Path(__file__).parents[2]
@@ -134,6 +134,12 @@ def test_xens_own_schedulers_are_set_up(tmp_path: Path, target: str) -> None:
         ]
     else:
         assert not servers
+    if target == "xen-rtds":
+        printed = tmp_path / "printed"
+        printed.write_bytes(found["pools"] + found["servers"])
+        again, judged = load_system(printed), host.judged(system())
+        assert (again.policy, again.pcpus) == (judged.policy, judged.pcpus)
+        assert [one.interface for one in again.domains] == [one.interface for one in judged.domains]
     listed = [line.split() for line in found["list"].decode().splitlines()]
     homes = {(row[0], row[2]): row[3] for row in listed if row[0] in ("control", "video")}
     assert len(homes) == 3

@@ -38,6 +38,17 @@ CARTS = """<system os_scheduler="DM" min_period="10" max_period="100">
 </system>
 """
 
+POOLS = """Name               CPUs   Sched     Active   Domain count
+Pool-0               2    credit2       y          1
+rt                   2       rtds       y          2
+"""
+SERVERS = """Cpupool rt: sched=RTDS
+Name                                ID VCPU    Period    Budget  Extratime
+control                              3    0     10000      4000         no
+video                                4    0     20000      5000        yes
+video                                4    1     20000      7000        yes
+"""
+
 WORDS = [
     b'"', b"'", b'"""', b"[", b"]", b"[[", b"]]", b"{", b"}", b"=", b".", b",", b"#", b"\\",
     b"\n", b"\r\n", b"\0", b"\xff", b"\xc3", b"\xe2\x80\xae", b"-1", b"0", b"nan", b"inf",
@@ -136,6 +147,10 @@ def test_damaged_toml(seed: int, tmp_path: Path) -> None:
 
 def test_damaged_carts(tmp_path: Path) -> None:
     check_damaged(tmp_path / "damaged.xml", "carts", [CARTS.encode()])
+
+
+def test_damaged_lists_of_xl(tmp_path: Path) -> None:
+    check_damaged(tmp_path / "damaged", "xl", [(POOLS + SERVERS).encode()])
 
 
 def test_damaged_models_of_amalthea(tmp_path: Path) -> None:

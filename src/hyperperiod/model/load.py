@@ -3,7 +3,7 @@
 
 TOML is the native form; a name ending in .xml is read as a CARTS system, one in .amxmi as a model
 of AMALTHEA, one in .csv as a table of tasks, one in .json as a workload of rt-app; what has another
-name, as a pipe has, is known by its text. Nothing is believed about the
+name, as a pipe has, is known by its text, and so is what xl prints. Nothing is believed about the
 file: its kind and size are bounded, and whatever it contains, the only exception that leaves
 `load_system` is InputError.
 """
@@ -42,6 +42,9 @@ FORMS = ("toml", "xml", "amxmi", "csv", "json")
 SYSTEM_FILE = "a system file (.toml, .xml, .amxmi, .csv or .json)"
 EXPERIMENT = "an experiment (.toml)"
 """What is allowed, in messages about a file that is none of these."""
+
+XL = re.compile(r"Cpupool \S+: |Name +(CPUs|ID) ")
+"""How lists of xl's begin."""
 
 LineOf = Callable[[KeyPath], int]
 Document = tuple[TomlTable, LineOf]
@@ -129,7 +132,7 @@ def shown_name(name: str) -> str:
 
 
 def form_of(name: str, text: str) -> str:
-    """Returns the form of a system, toml, xml, amxmi, csv or json: by its ending, or its text.
+    """Returns the form of a system, one of FORMS or xl: by the name's ending, or its text.
 
     XML begins with <, JSON with { or a comment of its own. The first line of a table names its
     columns: it has a separator and, unlike every first line of TOML, no = and no [ at its
@@ -144,6 +147,8 @@ def form_of(name: str, text: str) -> str:
         return "amxmi" if ":Amalthea " in text else "xml"
     if first.startswith(("{", "/*", "//")):
         return "json"
+    if XL.match(first):
+        return "xl"
     is_table = ("," in first or ";" in first) and "=" not in first and not first.startswith("[")
     return "csv" if is_table else "toml"
 
@@ -210,6 +215,10 @@ def _read_document(name: str, text: str) -> Document:
         from hyperperiod.model.carts import read_carts
 
         return read_carts(name, text)
+    if form == "xl":
+        from hyperperiod.model.xl_lists import read_xl_lists
+
+        return read_xl_lists(name, text)
     if form == "csv":
         from hyperperiod.model.table import read_table
 
