@@ -4,7 +4,7 @@
 `linux` is a system for a machine with hyperperiodd; `xen-dom0less` one that Xen boots from the
 device tree, without a toolstack; `xen-xl` one for Xen with a dom0 that runs Linux. `xen-rtds`,
 `xen-null` and `sched-deadline` are for the schedulers that these hosts have without ours. `carts`,
-`carts-result`, `csv` and `toml` are the same system for other tools of analysis. What was left open
+`carts-result`, `rt-app`, `csv` and `toml` are the same system for other tools. What was left open
 in the system is computed first; what a target cannot express is refused before anything is written.
 """
 
@@ -19,6 +19,7 @@ from hyperperiod.export.deadline import as_deadline, export_deadline
 from hyperperiod.export.dom0less import Board, export_dom0less
 from hyperperiod.export.folder import write_folder
 from hyperperiod.export.linux import export_linux
+from hyperperiod.export.rt_app import export_rt_app
 from hyperperiod.export.text import export_csv, export_toml
 from hyperperiod.export.xen_stock import NULL, RTDS, as_null, as_rtds, export_xen_stock
 from hyperperiod.export.xl import US, export_xl
@@ -27,6 +28,7 @@ from hyperperiod.model import System
 FOR_ANALYSIS: Final[Mapping[str, Callable[[System], dict[str, str | bytes | Path]]]] = {
     "carts": export_carts,
     "carts-result": export_carts_result,
+    "rt-app": export_rt_app,
     "csv": export_csv,
     "toml": export_toml,
 }
@@ -66,6 +68,7 @@ __all__ = [
     "export_csv",
     "export_dom0less",
     "export_linux",
+    "export_rt_app",
     "export_toml",
     "export_xl",
     "write_folder",
