@@ -22,11 +22,12 @@ from hyperperiod.hosts.rings import Ring, read_ring
 pytestmark = pytest.mark.xdist_group("stack")
 
 SCENARIOS = (
-    "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "leave",
-    "global", "stats", "affinity", "fuzz",
+    "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "leave", "global",
+    "stats",
 )  # fmt: skip
-CAPACITY = "capacity"
-"""A scenario with 70 vcpus, of the long session alone: it takes a quarter of the short one."""
+LONG = {"files": "leave", "capacity": "leave", "affinity": "", "fuzz": ""}
+"""Scenarios of the long session alone, and before which of the others each comes ("": at the end).
+In the short one they would take as long as all others."""
 ROUNDS = 3
 """So often each loop of a scenario goes round in a session of its own."""
 CALLS, MANY_CALLS = 20_000, 100_000
@@ -39,16 +40,24 @@ KNOWN = "arch/x86/xstate.c"
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """The session with all scenarios, whose loops go round once, or some times."""
     # Rings that lose nothing however slow the machine is: on a slow one the session is longer.
-    before = SCENARIOS.index("leave")
-    more = (CAPACITY,) if request.param == ROUNDS else ()
     return run_session(
         tmp_path_factory,
         f"functional-{request.param}",
-        (*SCENARIOS[:before], *more, *SCENARIOS[before:]),
+        _all_scenarios() if request.param == ROUNDS else SCENARIOS,
         files={"calls": f"20260101 {CALLS}".encode()},
         boot_line="hyperperiod=ring=32M",
         rounds=request.param,
     )
+
+
+def _all_scenarios() -> list[str]:
+    """The scenarios of the long session, in order."""
+    names = [one for place in SCENARIOS for one in (*_before(place), place)]
+    return [*names, *_before("")]
+
+
+def _before(place: str) -> list[str]:
+    return [name for name, at in LONG.items() if at == place]
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -59,9 +68,10 @@ def test_scenario(ran: Ran, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ran", [ROUNDS], indirect=True)
-def test_a_pool_has_so_many_places(ran: Ran) -> None:
-    """Who does not fit in loses nothing, and no memory is lost either."""
-    _check_scenario(ran, CAPACITY)
+@pytest.mark.parametrize("name", LONG)
+def test_long_scenario(ran: Ran, name: str) -> None:
+    """Every step of the scenario did what it must, in the long session."""
+    _check_scenario(ran, name)
 
 
 def test_the_hypervisor_lives(ran: Ran) -> None:
@@ -130,7 +140,6 @@ def _played(ran: Ran, name: str) -> tuple[Ring, Replayed]:
         "ring-end2",
         "ring-global",
         "ring-counted",
-        "ring-pinned",
     ],
 )
 def test_decisions_are_the_cores(ran: Ran, name: str) -> None:
@@ -138,6 +147,17 @@ def test_decisions_are_the_cores(ran: Ran, name: str) -> None:
 
     Swaps of policies, pcpus that leave and join, domains that come and die are among them.
     """
+    _check_decisions(ran, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ran", [ROUNDS], indirect=True)
+def test_decisions_about_pinned_vcpus_are_the_cores(ran: Ran) -> None:
+    """The same of a pool whose vcpus are bound to pcpus and let go."""
+    _check_decisions(ran, "ring-pinned")
+
+
+def _check_decisions(ran: Ran, name: str) -> None:
     ring, played = _played(ran, name)
     assert len(ring.records) > 500
     assert len(played.records) > 500
@@ -171,6 +191,8 @@ def test_the_ring_is_the_same_in_every_form(ran: Ran) -> None:
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("ran", [ROUNDS], indirect=True)
 def test_the_fuzzer_reached_everything(ran: Ran) -> None:
     """A good part of its calls Xen did."""
     output = ran.results["fuzz.out"].decode()
