@@ -397,23 +397,23 @@ Qed.
 
 (* The windows of the tests are without breaks: what is to be done in one goes on after every
    instant of it. `begun` are the instants at which work begins where all that came before is
-   done. *)
-Lemma unbroken_in_time d r gets begun bound :
+   done. Of a job's supply only what comes by its deadline matters. *)
+Lemma unbroken_in_time d r gets begun bound j :
   jobs_of (size d) (members d) r -> scheduled (size d) (local_key d r) gets r ->
   (forall x j, begun x = true -> fst j < size d -> release r j < x -> complete r j x) ->
   (forall i, i < size d -> 0 < period (members d i)) ->
-  (forall a t, throughout (busy (size d) r) a t -> (forall x, a < x < a + t -> begun x = false) ->
-     bound t <= amount gets a t) ->
-  fits d bound -> in_time (size d) (members d) r.
+  (forall a t, a + t <= due (members d) r j -> throughout (busy (size d) r) a t ->
+     (forall x, a < x < a + t -> begun x = false) -> bound t <= amount gets a t) ->
+  fits d bound -> fst j < size d -> complete r j (due (members d) r j).
 Proof.
-  intros jobs legal anew shape supply test [i k] real. cbn in real.
+  destruct j as [i k]. intros jobs legal anew shape supply test real. cbn in real.
   destruct (complete_or_not r (i, k) (due (members d) r (i, k))) as [|missed]; [assumption|].
   exfalso.
   assert (supplied : forall (these : job -> Prop) w t,
     (forall y, w < y <= release r (i, k) -> ~ quiet (size d) r these y) ->
     throughout (busy (size d) r) w (due (members d) r (i, k) - w) ->
     w + t <= due (members d) r (i, k) -> bound t <= amount gets w t).
-  { intros these w t latest all ends. apply supply.
+  { intros these w t latest all ends. apply supply; [exact ends| |].
     - intros x there. apply all. lia.
     - intros x there. destruct (begun x) eqn:now; [exfalso|reflexivity].
       destruct (Nat.le_gt_cases x (release r (i, k))) as [before_it|after_it].
@@ -440,10 +440,10 @@ Theorem cbs_in_time m servers by_slack arrives h s d r :
 Proof.
   intros sane come legal shared enough low within_it begun shape.
   destruct (cbs_edf m servers arrives h s sane come legal enough low) as [_ supply].
-  apply (unbroken_in_time d r (time_of h s) (arrives s));
-    [apply within_it| |exact begun|exact shape|].
+  intros test j. apply (unbroken_in_time d r (time_of h s) (arrives s) (cbs_bound servers s));
+    [apply within_it| |exact begun|exact shape| |exact test].
   - now apply (time_scheduled by_slack servers).
-  - intros a t all unbroken. apply Nat.le_trans with (amount (paid h s) a t).
+  - intros a t _ all unbroken. apply Nat.le_trans with (amount (paid h s) a t).
     + apply supply; [|assumption]. intros x there. now apply within_it, all.
     + apply amount_weak. intros x yes. unfold time_of, charged. unfold paid in yes.
       now rewrite yes.

@@ -433,11 +433,11 @@ Theorem overhead_in_time m servers by_rule by_order by_slack arrives v h s d r b
      bound t <= amount (useful v h s) a t) ->
   fits d bound -> in_time (size d) (members d) r.
 Proof.
-  intros legal within_it begun shape supply.
-  apply (unbroken_in_time d r (free_time v h s) (arrives s));
-    [apply within_it| |exact begun|exact shape|].
+  intros legal within_it begun shape supply test j.
+  apply (unbroken_in_time d r (free_time v h s) (arrives s) bound);
+    [apply within_it| |exact begun|exact shape| |exact test].
   - now apply (free_time_scheduled by_rule m servers by_order by_slack).
-  - intros a t all unbroken. apply Nat.le_trans with (amount (useful v h s) a t).
+  - intros a t _ all unbroken. apply Nat.le_trans with (amount (useful v h s) a t).
     + apply supply; [|assumption]. intros x there. now apply within_it, all.
     + apply amount_weak. intros x [yes idle]%andb_prop. unfold free_time, time_of.
       now rewrite yes, idle.

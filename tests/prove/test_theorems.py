@@ -58,6 +58,12 @@ FALSEHOODS: dict[str, Change] = {
     "cbs-without-a-bound-for-breaks": ("refuted.v", "0, 5, 9.", "0, 5, 6."),
     "jobs-in-any-order": ("model.v", "-> snd other <= snd j", "-> True"),
     "overheads-without-debts": ("overheads.v", "(m + 1) * C.", "C."),
+    "hops-without-spread": (
+        "flows.v",
+        "jitter (member q) + deadline (member q) <=",
+        "jitter (member q) <=",
+    ),
+    "flow-without-its-last-hop": ("flow_bounds.v", "+ sum (S h) (fun g", "+ sum h (fun g"),
 }
 LONG_FALSEHOODS: dict[str, Change] = {
     "polling-as-deferrable": ("model.v", "| Polling => late P B", "| Polling => general P B P"),
@@ -257,6 +263,18 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "by_slack v h -> by_slack <> Lend ->",
         "by_slack v h ->",
     ),
+    "hops-that-dawdle": ("flows.v", "exists y, x = S y /\\ runs", "exists y, S y <= x /\\ runs"),
+    "hops-ahead-of-their-items": (
+        "flows.v",
+        "ends r' j' (release r j)",
+        "release r' j' <= release r j",
+    ),
+    "hops-with-least-twice": ("flows.v", "(member p) + least q.", "(member p) + 2 * least q."),
+    "hops-across-breaks-too-early": (
+        "flows.v",
+        "a < x < a + t -> arrives s x",
+        "a <= x < a + t -> arrives s x",
+    ),
 }
 UNPROVED: dict[str, Change] = {
     "left-out": ("tasks.v", "now apply server_supply.\nQed.", "Admitted."),
@@ -448,7 +466,7 @@ def is_refused(proved: Path, folder: Path, change: Change) -> None:
     files = (
         "supply|tasks|harmonic|host|deferrable|soundness|beginnings"
         "|runs|refuted|cbs_supply|cbs_runs|least|overhead_servers|overhead_supply"
-        "|overhead_deferrable"
+        "|overhead_deferrable|flow_bounds"
     )
     with pytest.raises(NotProved, match=rf'File "./({files}).v", line \d+'):
         build(falsified(proved, folder, *change), change[0])

@@ -1,0 +1,74 @@
+(* SPDX-License-Identifier: BSD-2-Clause *)
+(* Flows: ways of items through tasks of several domains. Definitions, and no proof. What is proved
+   of them stands in flow_bounds.v.
+
+   A flow is a row of hops, each a task of a domain. Item k is job k of each of them. At the first
+   hop it is released as a job of any task is; at each later one at the very instant at which it is
+   done at the hop before. So a task is a hop behind another one, or it has releases of its own, as
+   a first hop and a task beside flows have. Ways may lead through one domain several times, and
+   around in circles between domains. A task that items visit twice or that several flows share is
+   here a task for each visit, of one rank: of equals any may go first. A burst is as many flows.
+
+   An item that never comes, as one that a queue drops, has jobs of no work, and one that leaves at
+   a hop has none at those behind it: a job that works for something has come.
+
+   A later hop has the period of its source. An item arrives there when it might be released at the
+   earliest, `least` after it arrives at the hop before, where it works for no less. The jitter of a
+   later hop and all deadlines are what the analysis says: how far releases spread there, and how
+   long a response may be. Under EDF deadlines order the jobs as well.
+
+   Of the domains no more is said than how their schedulers and supplies serve them. `arrives` are
+   instants across which a supply need not hold, as that of constant bandwidth servers: at which
+   work arrives where all other is done. Where there are none, `served` asks what `supplies` does.
+
+   Not in the model: what clients and queues bound, and hops in a row as one. *)
+
+From Coq Require Import Arith.
+From Hyperperiod Require Import model host cbs.
+
+(* A domain, and a task of it. *)
+Definition place := (nat * nat)%type.
+
+(* The job has run until its work is done, at instant x. *)
+Definition ends (r : run) (j : job) (x : nat) : Prop :=
+  exists y, x = S y /\ runs r y = Some j /\ complete r j x.
+
+Section Flows.
+(* There are m domains, each with a run. *)
+Context (m : nat) (domains : nat -> domain) (before : place -> option place).
+Context (least : place -> nat) (inner : nat -> run).
+
+Definition real (p : place) : Prop := fst p < m /\ snd p < size (domains (fst p)).
+
+Definition member (p : place) : task := members (domains (fst p)) (snd p).
+
+Definition comes (p : place) (k : nat) : Prop :=
+  let r := inner (fst p) in
+  let j := (snd p, k) in
+  arrival r j + period (member p) <= arrival r (snd p, S k) /\
+  work r j <= cost (member p) /\
+  match before p with
+  | None => arrival r j <= release r j <= arrival r j + jitter (member p)
+  | Some q =>
+      let r' := inner (fst q) in
+      let j' := (snd q, k) in
+      arrival r j = arrival r' j' + least q /\
+      (0 < work r j -> least q <= work r' j' /\ ends r' j' (release r j))
+  end.
+
+Definition passed_on : Prop := forall p k, real p -> comes p k.
+
+Definition served (arrives : nat -> supply) (gets : nat -> supply) (bound : nat -> nat -> nat)
+  : Prop :=
+  forall s, s < m ->
+    scheduled (size (domains s)) (local_key (domains s) (inner s)) (gets s) (inner s) /\
+    anew arrives s (domains s) (inner s) /\
+    forall a t, throughout (busy (size (domains s)) (inner s)) a t ->
+      (forall x, a < x < a + t -> arrives s x = false) -> bound s t <= amount (gets s) a t.
+
+(* Releases at a hop spread as far as at the hop before, and by the difference of the longest
+   response there and the shortest. *)
+Definition spread : Prop := forall p q, real p -> before p = Some q ->
+  real q /\ jitter (member q) + deadline (member q) <= jitter (member p) + least q.
+
+End Flows.
