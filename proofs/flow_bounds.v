@@ -205,6 +205,25 @@ Proof.
     (s, i) k (conj low inside)).
 Qed.
 
+(* On servers that keep their laws, of whatever rules. *)
+Theorem hops_on_servers m domains before least inner gets P B D by_rule :
+  (forall p, real m domains p -> 0 < period (member domains p)) ->
+  passed_on m domains before least inner -> spread m domains before least ->
+  (forall s, s < m -> 0 < B s <= D s /\ D s <= P s /\
+     keeps (P s) (B s) (D s) (by_rule s) (busy (size (domains s)) (inner s)) (gets s) /\
+     scheduled (size (domains s)) (local_key (domains s) (inner s)) (gets s) (inner s) /\
+     fits (domains s) (sbf (P s) (B s) (blackout (P s) (B s) (D s) (by_rule s)))) ->
+  forall s, s < m -> in_time (size (domains s)) (members (domains s)) (inner s).
+Proof.
+  intros shape passed circle each.
+  apply (hops_in_time m domains before least inner (fun _ _ => false) gets
+    (fun s => sbf (P s) (B s) (blackout (P s) (B s) (D s) (by_rule s)))); try assumption.
+  - intros s low. destruct (each s low) as (budget & explicit & law & legal & _).
+    split; [exact legal|]. split; [easy|]. intros a t working _.
+    now apply (server_supply _ _ _ _ _ _ budget explicit law).
+  - intros s low. apply (each s low).
+Qed.
+
 (* So an item that comes to a hop is done there no later after its release by the source than the
    responses up to this hop add up to. *)
 Theorem flow_in_time m domains before least inner arrives gets bound hop h k :

@@ -3,8 +3,8 @@
 
 The definitions that the theorems are about compute what the analysis computes (`supply_bound`,
 `request_bound`, `demand_bound`), on all small servers and on drawn tasks: Coq is asked. So it is
-whether drawn deferrable servers pass their tests, which budgets serve drawn tasks, and for the
-accounts that constant bandwidth servers have in the naive model.
+whether drawn deferrable servers pass their tests, which budgets serve drawn tasks, for the accounts
+that constant bandwidth servers have in the naive model, and whether drawn hops keep their bounds.
 
 A falsehood is a copy of the files in which one definition says what is not so, as the floor that
 the paper prints in place of the ceiling. A copy in which a claim is not proved is refused as well.
@@ -16,18 +16,21 @@ import random
 import re
 import shutil
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 import pytest
 from tests.model_naive.model import Params, Policy, Setup, Spare
 from tests.model_naive.workload import Run
+from tests.support.flow_attack import analysis_of
+from tests.support.worlds import domain, flow, system, task
 from tools.check_theorems import LIBRARY, SOURCES, NotProved, build, check, coq, main, theorems
 
 from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.flows.windows import Inside, bound_of, hop_witness
 from hyperperiod.analysis.proofs import SERVER_THEOREMS, THEOREMS
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
@@ -35,6 +38,7 @@ from hyperperiod.analysis.servers.deferrable_grid import deferrable_grid
 from hyperperiod.analysis.servers.server import Group, Server
 from hyperperiod.analysis.tasks.demand_bound import dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.model import Domain, System
 
 PAGE = SOURCES.parent / "docs" / "analysis" / "proofs.md"
 COQ = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
@@ -263,6 +267,11 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "by_slack v h -> by_slack <> Lend ->",
         "by_slack v h ->",
     ),
+    "hops-on-polling-as-periodic": (
+        "flow_bounds.v",
+        "sbf (P s) (B s) (blackout (P s) (B s) (D s) (by_rule s))",
+        "sbf (P s) (B s) (general (P s) (B s) (D s))",
+    ),
     "hops-that-dawdle": ("flows.v", "exists y, x = S y /\\ runs", "exists y, S y <= x /\\ runs"),
     "hops-ahead-of-their-items": (
         "flows.v",
@@ -430,6 +439,157 @@ def cbs_claims() -> Iterator[str]:
             yield f"map (account_of {server} {at}) (seq 0 30) = [{kept}]"
 
 
+def draw_domain_of_hops(rng: random.Random, number: int) -> Domain:
+    """One to three tasks, hops among them, on a server that has a third of its pcpu at least."""
+    tasks = []
+    for place in range(rng.randint(1, 3)):
+        period = rng.randint(12, 30)
+        hop = place == 0 or rng.random() < 0.5
+        own = {"kind": "event", "etf": rng.choice((1.0, 0.5))} if hop else {"jitter": 5}
+        work, deadline = rng.randint(1, 4), rng.randint(8, 40)
+        tasks.append(task(f"t{place}", period, work, deadline=deadline, **own))
+    period = rng.randint(4, 12)
+    given = (rng.randint(-(-period // 3), period), period)
+    scheduler = rng.choice(("rm", "dm", "edf"))
+    return domain(f"d{number}", given, *tasks, scheduler=scheduler, pcpu=number)
+
+
+def draw_chains(rng: random.Random) -> System:
+    """Flows through two or three domains in which the analysis counts each hop by itself.
+
+    No hop comes right behind another one in its domain, each is visited once, queues are long, and
+    slack may bring a domain through its work without gaps.
+    """
+    domains = [draw_domain_of_hops(rng, number) for number in range(rng.choice((2, 3)))]
+    hops = [
+        (one.name, f"{one.name}.{inside.name}")
+        for one in domains
+        for inside in one.tasks
+        if inside.kind == "event"
+    ]
+    rng.shuffle(hops)
+    rows: list[list[tuple[str, str]]] = [[]]
+    for hop in hops:
+        if rows[0] and rows[0][-1][0] == hop[0]:
+            rows.append([hop])
+        else:
+            rows[0].append(hop)
+    flows = tuple(
+        flow(
+            f"f{number}",
+            rng.randint(15, 40),
+            *[hop for _, hop in row],
+            jitter=rng.choice((0, 5)),
+            queue=50,
+        )
+        for number, row in enumerate(rows)
+    )
+    policy = rng.choice(
+        ("periodic+fp+lend", "periodic+edf+reclaim", "deferrable+fp+extra", "polling+edf+spare")
+    )
+    return system(policy, *domains, pcpus=len(domains), flow=flows)
+
+
+def bounds_inside(inside: Inside) -> list[int]:
+    """The bounds on responses of the tasks of a vcpu, in their order; 0: none is known."""
+    found = [hop_witness(inside, source.name) for source in inside.vcpu.component.sources]
+    return [0 if one is None else bound_of(one) for one in found]
+
+
+def due_when_done(one: System) -> System:
+    """The system with deadlines under EDF that are no longer than the bounds on responses."""
+    domains = []
+    for each, inside in zip(one.domains, analysis_of(one).insides, strict=True):
+        names = [source.name for source in inside.vcpu.component.sources]
+        bounds = dict(zip(names, bounds_inside(inside), strict=True))
+        tasks = [one.replace(deadline_ns=bounds[one.name] or one.deadline_ns) for one in each.tasks]
+        domains.append(each.replace(tasks=tuple(tasks)) if each.scheduler == "edf" else each)
+    return one.replace(domains=tuple(domains))
+
+
+def by_each_hop(one: System) -> dict[str, Inside]:
+    """The vcpus of the domains, if all bounds are hop by hop; nothing if the analysis knows better.
+
+    That is the busy window under EDF, and the queue of a flow whose releases spread too far.
+    """
+    known = {inside.vcpu.domain: inside for inside in analysis_of(one).insides}
+    for inside in known.values():
+        component, bounds = inside.vcpu.component, bounds_inside(inside)
+        deadlines = [source.load.deadline for source in component.sources]
+        if not all(0 < bound < 250 for bound in bounds) or None in [
+            stream.jitter for streams in inside.streams for stream in streams
+        ]:
+            return {}
+        if component.local is Local.EDF and bounds != deadlines:
+            return {}
+    return known
+
+
+def agree(one: System, known: dict[str, Inside]) -> bool:
+    """Whether the jitters of the analysis are what its bounds make of them (`spread`), exactly."""
+    least: dict[str, int] = {}
+    jitter: dict[str, int] = {}
+    bound: dict[str, int] = {}
+    for each in one.domains:
+        inside = known[each.name]
+        for at, source in enumerate(inside.vcpu.component.sources):
+            name = f"{each.name}.{source.name}"
+            jitter[name] = inside.streams[at][0].jitter or 0
+            bound[name] = bounds_inside(inside)[at]
+        least |= {f"{each.name}.{inside.name}": inside.bcet_ns or 1 for inside in each.tasks}
+    return all(
+        jitter[before] + bound[before] == jitter[hop] + least[before]
+        for row in one.flows
+        for before, hop in pairwise(row.hops)
+    )
+
+
+def hop_claim(inside: Inside) -> str:
+    """That the tasks of a vcpu pass their tests with their bounds as deadlines.
+
+    Under fixed priority: and with bounds that are less by 1 none does.
+    """
+    component, supply = inside.vcpu.component, inside.vcpu.supply
+    assert isinstance(supply, Supply)
+    n = len(component.sources)
+    records = "; ".join(
+        f"Build_task {stream.wcet} {stream.period} {bound} {stream.jitter}"
+        for bound, (stream,) in zip(bounds_inside(inside), inside.streams, strict=True)
+    )
+    given = (
+        f"let T i := nth i [{records}] (Build_task 0 1 1 0) in"
+        f" let given := sbf {supply.period_ns} {supply.budget_ns} {supply.blackout_ns} in"
+    )
+    if component.local is Local.EDF:
+        return f"{given} forallb (fun t => Nat.leb (dbf {n} T t) (given t)) (seq 0 300) = true"
+    passes = (
+        f"let rank h := h in let level i L := Nat.leb (rbf {n} T rank i L) (given L) in"
+        f" let fits i q t := Nat.leb (job_rbf {n} T rank i q t) (given t) in"
+        " let until less i q :="
+        " (q - 1) * period (T i) - jitter (T i) + (deadline (T i) - less) in"
+        " let passes less i := match find (level i) (seq 1 1000) with None => false | Some L =>"
+        " forallb (fun q => existsb (fits i q) (seq 0 (1 + until less i q)))"
+        " (seq 1 (ceiling (L + jitter (T i)) (period (T i)))) end in"
+    )
+    said = "; ".join(["true"] * n), "; ".join(["false"] * n)
+    return (
+        f"{given} {passes} map (fun less => map (passes less) (seq 0 {n})) [0; 1]"
+        f" = [[{said[0]}]; [{said[1]}]]"
+    )
+
+
+def hop_claims() -> Iterator[str]:
+    """The claims about 100 drawn systems with flows, whose jitters and bounds agree."""
+    rng = random.Random(20261201)
+    drawn = 0
+    while drawn < 100:
+        one = due_when_done(draw_chains(rng))
+        if known := by_each_hop(one):
+            drawn += 1
+            assert agree(one, known)
+            yield from map(hop_claim, known.values())
+
+
 def in_coq(proved: Path, claims: list[str]) -> None:
     """Has Coq compute the claims, with the definitions of the files. NotProved: one is false."""
     (proved / "claims.v").write_text(
@@ -451,6 +611,11 @@ def test_coq_and_the_analysis_compute_the_same(proved: Path) -> None:
 @COQ
 def test_coq_and_the_naive_model_keep_the_same_accounts(proved: Path) -> None:
     in_coq(proved, [*cbs_claims()])
+
+
+@COQ
+def test_bounds_hop_by_hop_are_those_of_the_theorem(proved: Path) -> None:
+    in_coq(proved, [*hop_claims()])
 
 
 @COQ
