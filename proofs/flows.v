@@ -42,7 +42,8 @@ Definition real (p : place) : Prop := fst p < m /\ snd p < size (domains (fst p)
 
 Definition member (p : place) : task := members (domains (fst p)) (snd p).
 
-Definition comes (p : place) (k : nat) : Prop :=
+(* The law of item k at a hop: the job there is `handed` on from the hop before. *)
+Definition comes (handed : run -> job -> nat -> Prop) (p : place) (k : nat) : Prop :=
   let r := inner (fst p) in
   let j := (snd p, k) in
   arrival r j + period (member p) <= arrival r (snd p, S k) /\
@@ -53,10 +54,13 @@ Definition comes (p : place) (k : nat) : Prop :=
       let r' := inner (fst q) in
       let j' := (snd q, k) in
       arrival r j = arrival r' j' + least q /\
-      (0 < work r j -> least q <= work r' j' /\ ends r' j' (release r j))
+      (0 < work r j -> least q <= work r' j' /\ handed r' j' (release r j))
   end.
 
-Definition passed_on : Prop := forall p k, real p -> comes p k.
+Definition passed_on : Prop := forall p k, real p -> comes ends p k.
+
+(* The same but for when items come to later hops: what is given of a run before it is run. *)
+Definition planned : Prop := forall p k, real p -> comes (fun _ _ _ => True) p k.
 
 Definition served (arrives : nat -> supply) (gets : nat -> supply) (bound : nat -> nat -> nat)
   : Prop :=

@@ -275,8 +275,13 @@ LONG_FALSEHOODS: dict[str, Change] = {
     "hops-that-dawdle": ("flows.v", "exists y, x = S y /\\ runs", "exists y, S y <= x /\\ runs"),
     "hops-ahead-of-their-items": (
         "flows.v",
-        "ends r' j' (release r j)",
-        "release r' j' <= release r j",
+        "comes ends p k.",
+        "comes (fun r j x => release r j <= x) p k.",
+    ),
+    "hops-beyond-the-horizon": (
+        "flow_runs.v",
+        "forall x, x <= H -> ends",
+        "forall x, x <= S H -> ends",
     ),
     "hops-with-least-twice": ("flows.v", "(member p) + least q.", "(member p) + 2 * least q."),
     "hops-across-breaks-too-early": (
@@ -631,7 +636,7 @@ def is_refused(proved: Path, folder: Path, change: Change) -> None:
     files = (
         "supply|tasks|harmonic|host|deferrable|soundness|beginnings"
         "|runs|refuted|cbs_supply|cbs_runs|least|overhead_servers|overhead_supply"
-        "|overhead_deferrable|flow_bounds"
+        "|overhead_deferrable|flow_bounds|flow_runs"
     )
     with pytest.raises(NotProved, match=rf'File "./({files}).v", line \d+'):
         build(falsified(proved, folder, *change), change[0])
