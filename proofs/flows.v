@@ -2,7 +2,7 @@
 (* Flows: ways of items through tasks of several domains. Definitions, and no proof. What is proved
    of them stands in flow_bounds.v.
 
-   A flow is a row of hops, each a task of a domain. Item k is job k of each of them. At the first
+   A flow is a way through hops, each a task of a domain. Item k is job k of each. At the first
    hop it is released as a job of any task is; at each later one at the very instant at which it is
    done at the hop before. So a task is a hop behind another one, or it has releases of its own, as
    a first hop and a task beside flows have. Ways may lead through one domain several times, and
@@ -21,7 +21,7 @@
    instants across which a supply need not hold, as that of constant bandwidth servers: at which
    work arrives where all other is done. Where there are none, `served` asks what `supplies` does.
 
-   Not in the model: what clients and queues bound, and hops in a row as one. *)
+   Not in the model: what clients and queues bound. *)
 
 From Coq Require Import Arith.
 From Hyperperiod Require Import model host cbs.
@@ -70,9 +70,45 @@ Definition served (arrives : nat -> supply) (gets : nat -> supply) (bound : nat 
     forall a t, throughout (busy (size (domains s)) (inner s)) a t ->
       (forall x, a < x < a + t -> arrives s x = false) -> bound s t <= amount (gets s) a t.
 
-(* Releases at a hop spread as far as at the hop before, and by the difference of the longest
-   response there and the shortest. *)
+(* Under EDF all tasks are of one level. *)
+Definition levels (d : domain) : nat -> nat :=
+  match scheduler d with
+  | FixedPriority ranks => ranks
+  | EarliestDeadline => fun _ => 0
+  end.
+
+(* Hops in domain s, one right behind the other from place o to place q, none lower than task i. An
+   item works for c there at least. *)
+Inductive row (s i : nat) : place -> place -> nat -> Prop :=
+| one_hop p : real p -> fst p = s -> levels (domains s) (snd p) <= levels (domains s) i ->
+    row s i p p (least p)
+| one_more o q p c : row s i o q c -> before p = Some q ->
+    real p -> fst p = s -> levels (domains s) (snd p) <= levels (domains s) i ->
+    row s i o p (c + least p).
+
+Section Supplied.
+Context (arrives : nat -> supply) (bound : nat -> nat -> nat).
+
+(* An item is through within W from its release at place o on: one hop within the bound on its
+   response, and a row if all work that is no lower, and comes in a window of length W or at its
+   end, is done in it. That asks for a supply which holds across the ends of hops. *)
+Definition through (o q : place) (c W : nat) : Prop :=
+  (o = q /\ c = least q /\ W = deadline (member q)) \/
+  (exists i, let d := domains (fst q) in
+     row (fst q) i o q c /\ (forall x, arrives (fst q) x = false) /\
+     rbf (size d) (members d) (levels d) i (S W) <= bound (fst q) W).
+
+(* Releases at a hop spread as far as where the hop or a row of hops before it begins, and by the
+   difference of the longest time for that and the shortest. *)
 Definition spread : Prop := forall p q, real p -> before p = Some q ->
-  real q /\ jitter (member q) + deadline (member q) <= jitter (member p) + least q.
+  real q /\ exists o c W, through o q c W /\ jitter (member o) + W <= jitter (member p) + c.
+
+(* The ways of items, each with the sum of the bounds of its pieces, hops and rows. *)
+Inductive way : place -> place -> nat -> Prop :=
+| one_piece o q c W : through o q c W -> way o q W
+| next_piece o q p r c V W : way o q V -> before p = Some q -> through p r c W ->
+    way o r (V + W).
+
+End Supplied.
 
 End Flows.
