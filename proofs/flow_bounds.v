@@ -119,7 +119,6 @@ Context (shape : forall p, real m domains p -> 0 < period (member domains p)).
 Context (passed : passed_on m domains before least inner).
 Context (legal : served m domains inner arrives gets bound).
 Context (circle : spread m domains before least arrives bound).
-Context (tests : forall s, s < m -> fits (domains s) (bound s)).
 
 (* * Rows *)
 
@@ -238,11 +237,12 @@ Proof.
 Qed.
 
 Lemma hop_in_time X p k : kept_before X -> real m domains p ->
+  fits (domains (fst p)) (bound (fst p)) ->
   0 < work (inner (fst p)) (snd p, k) ->
   release (inner (fst p)) (snd p, k) + deadline (member domains p) = X ->
   complete (inner (fst p)) (snd p, k) X.
 Proof.
-  destruct p as [s i]. intros none_late [low inside] some when. unfold member in when.
+  destruct p as [s i]. intros none_late [low inside] test some when. unfold member in when.
   cbn [fst snd] in *.
   assert (kept X (inner s) (i, k) = true) as yes by (apply kept_is; lia).
   assert (X = due (members (domains s)) (cut X (inner s)) (i, k)) as same
@@ -266,7 +266,7 @@ Proof.
     + intros x there. specialize (unbroken x there). unfold until_then in unbroken.
       replace (x <? X) with true in unbroken by (symmetry; apply Nat.ltb_lt; lia).
       now rewrite andb_true_r in unbroken.
-  - now apply tests.
+  - exact test.
   - exact inside.
 Qed.
 
@@ -335,7 +335,7 @@ Lemma all_in_time X : kept_before X.
 Proof.
   induction X as [X IH] using lt_wf_ind. intros o q c W k its passes some early.
   pose proof (IH _ early) as none_late.
-  destruct passes as [(-> & _ & ->)|(i & hops & unbroken & enough)].
+  destruct passes as [(-> & _ & -> & test)|(i & hops & unbroken & enough)].
   - now apply hop_in_time.
   - now apply (row_in_time _ (fst q) i o q c W).
 Qed.
@@ -364,18 +364,31 @@ Qed.
 
 End Flows.
 
-(* All jobs of all domains, those of hops among them, are done by their deadlines, which under fixed
-   priority are no more than bounds: in circles between domains too. *)
+(* All jobs of a domain that passes its test, those of hops among them, are done by their deadlines,
+   which under fixed priority are no more than bounds: in circles between domains too. *)
 Theorem hops_in_time m domains before least inner arrives gets bound :
   (forall p, real m domains p -> 0 < period (member domains p)) ->
   passed_on m domains before least inner -> served m domains inner arrives gets bound ->
-  spread m domains before least arrives bound -> (forall s, s < m -> fits (domains s) (bound s)) ->
-  forall s, s < m -> in_time (size (domains s)) (members (domains s)) (inner s).
+  spread m domains before least arrives bound ->
+  forall s, s < m -> fits (domains s) (bound s) ->
+  in_time (size (domains s)) (members (domains s)) (inner s).
 Proof.
-  intros shape passed legal circle tests s low [i k] inside.
+  intros shape passed legal circle s low test [i k] inside.
   destruct (Nat.eq_dec (work (inner s) (i, k)) 0) as [none|some]; [unfold complete; lia|].
   apply (piece_in_time m domains before least inner arrives gets bound shape passed legal circle
-    tests (s, i) (s, i) (least (s, i)) _ k (conj low inside)); [now left|cbn; lia].
+    (s, i) (s, i) (least (s, i)) _ k (conj low inside)); [now left|cbn; lia].
+Qed.
+
+Lemma served_on_servers m domains inner gets P B D by_rule :
+  (forall s, s < m -> 0 < B s <= D s /\ D s <= P s /\
+     keeps (P s) (B s) (D s) (by_rule s) (busy (size (domains s)) (inner s)) (gets s) /\
+     scheduled (size (domains s)) (local_key (domains s) (inner s)) (gets s) (inner s)) ->
+  served m domains inner (fun _ _ => false) gets
+    (fun s => sbf (P s) (B s) (blackout (P s) (B s) (D s) (by_rule s))).
+Proof.
+  intros each s low. destruct (each s low) as (budget & explicit & law & legal).
+  split; [exact legal|]. split; [easy|]. intros a t working _.
+  now apply (server_supply _ _ _ _ _ _ budget explicit law).
 Qed.
 
 (* On servers that keep their laws, of whatever rules. *)
@@ -386,16 +399,13 @@ Theorem hops_on_servers m domains before least inner gets P B D by_rule :
   spread m domains before least (fun _ _ => false) bound ->
   (forall s, s < m -> 0 < B s <= D s /\ D s <= P s /\
      keeps (P s) (B s) (D s) (by_rule s) (busy (size (domains s)) (inner s)) (gets s) /\
-     scheduled (size (domains s)) (local_key (domains s) (inner s)) (gets s) (inner s) /\
-     fits (domains s) (bound s)) ->
-  forall s, s < m -> in_time (size (domains s)) (members (domains s)) (inner s).
+     scheduled (size (domains s)) (local_key (domains s) (inner s)) (gets s) (inner s)) ->
+  forall s, s < m -> fits (domains s) (bound s) ->
+  in_time (size (domains s)) (members (domains s)) (inner s).
 Proof.
   intros bound shape passed circle each.
   apply (hops_in_time m domains before least inner (fun _ _ => false) gets bound); try assumption.
-  - intros s low. destruct (each s low) as (budget & explicit & law & legal & _).
-    split; [exact legal|]. split; [easy|]. intros a t working _.
-    now apply (server_supply _ _ _ _ _ _ budget explicit law).
-  - intros s low. apply (each s low).
+  now apply served_on_servers.
 Qed.
 
 (* An item that comes to the end of a way is done there no later after its release at the first hop
@@ -403,11 +413,72 @@ Qed.
 Theorem flow_in_time m domains before least inner arrives gets bound first last W k :
   (forall p, real m domains p -> 0 < period (member domains p)) ->
   passed_on m domains before least inner -> served m domains inner arrives gets bound ->
-  spread m domains before least arrives bound -> (forall s, s < m -> fits (domains s) (bound s)) ->
+  spread m domains before least arrives bound ->
   way m domains before least arrives bound first last W -> real m domains last ->
   0 < work (inner (fst last)) (snd last, k) ->
   complete (inner (fst last)) (snd last, k) (release (inner (fst first)) (snd first, k) + W).
 Proof.
-  intros shape passed legal circle tests pieces its some.
+  intros shape passed legal circle pieces its some.
   now apply (way_in_time m domains before least inner arrives gets bound).
+Qed.
+
+(* * An example *)
+
+(* A driver on 4 in 10 that receives items, which take all their cost at each hop, and sends them at
+   the end, a control domain on 5 in 10 in between, and the bounds and jitters of the analysis. *)
+Definition driver : domain := {|
+  size := 2;
+  members := fun i => if i =? 0 then Build_task 1 40 13 0 else Build_task 1 40 14 22;
+  scheduler := FixedPriority (fun i => i)
+|}.
+Definition control : domain := {|
+  size := 1;
+  members := fun _ => Build_task 2 40 12 12;
+  scheduler := FixedPriority (fun i => i)
+|}.
+Definition driver_and_control (s : nat) : domain := if s =? 0 then driver else control.
+
+Definition in_and_out (p : place) : option place :=
+  match p with
+  | (0, 1) => Some (1, 0)
+  | (1, 0) => Some (0, 0)
+  | _ => None
+  end.
+
+Theorem in_and_out_in_time inner gets k :
+  let budget_of s := if s =? 0 then 4 else 5 in
+  passed_on 2 driver_and_control in_and_out (fun p => cost (member driver_and_control p)) inner ->
+  (forall s, s < 2 ->
+     let d := driver_and_control s in
+     periodic 10 (budget_of s) 10 (gets s) /\
+     scheduled (size d) (local_key d (inner s)) (gets s) (inner s)) ->
+  0 < work (inner 0) (1, k) ->
+  complete (inner 0) (1, k) (release (inner 0) (0, k) + (13 + 12 + 14)).
+Proof.
+  intros budget_of passed each some.
+  pose (bound s := sbf 10 (budget_of s) (general 10 (budget_of s) 10)).
+  pose (least p := cost (member driver_and_control p)).
+  assert (hop : forall p, through 2 driver_and_control in_and_out least (fun _ _ => false) bound p p
+    (least p) (deadline (member driver_and_control p))).
+  { intros p. left. do 3 (split; [reflexivity|]).
+    destruct p as [[|s] j]; intros [|[|i]] inside; cbn in inside; try lia; apply one_window.
+    - exists 13. split; [cbn; lia|]. now apply Nat.leb_le.
+    - exists 14. split; [cbn; lia|]. now apply Nat.leb_le.
+    - exists 12. split; [cbn; lia|]. now apply Nat.leb_le. }
+  apply (flow_in_time 2 driver_and_control in_and_out least inner (fun _ _ => false) gets bound
+    (0, 0) (0, 1)).
+  - intros [[|s] [|i]] _; apply Nat.lt_0_succ.
+  - exact passed.
+  - apply (served_on_servers 2 driver_and_control inner gets (fun _ => 10) budget_of (fun _ => 10)
+      (fun _ => Periodic)).
+    intros s low. destruct (each s low) as [law legal]. unfold budget_of in *.
+    split; [destruct (s =? 0); lia|]. split; [lia|]. split; [exact law|exact legal].
+  - intros [[|[|s]] [|[|i]]] q [low inside] [= <-]; cbn in low, inside; try lia.
+    + split; [split; cbn; lia|]. exists (1, 0), 2, 12. split; [apply hop|cbn; lia].
+    + split; [split; cbn; lia|]. exists (0, 0), 1, 13. split; [apply hop|cbn; lia].
+  - apply next_piece with (q := (1, 0)) (p := (0, 1)) (c := 1); [|reflexivity|apply hop].
+    apply next_piece with (q := (0, 0)) (p := (1, 0)) (c := 2); [|reflexivity|apply hop].
+    apply one_piece with (c := 1), hop.
+  - split; cbn; lia.
+  - exact some.
 Qed.

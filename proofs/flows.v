@@ -90,12 +90,13 @@ Section Supplied.
 Context (arrives : nat -> supply) (bound : nat -> nat -> nat).
 
 (* An item is through within W from its release at place o on: one hop within the bound on its
-   response, and a row if all work that is no lower, and comes in a window of length W or at its
-   end, is done in it. That asks for a supply which holds across the ends of hops. *)
+   response, where the domain passes its test, and a row if all work that is no lower, and comes in
+   a window of length W or at its end, is done in it. That asks for a supply which holds across the
+   ends of hops. *)
 Definition through (o q : place) (c W : nat) : Prop :=
-  (o = q /\ c = least q /\ W = deadline (member q)) \/
-  (exists i, let d := domains (fst q) in
-     row (fst q) i o q c /\ (forall x, arrives (fst q) x = false) /\
+  let d := domains (fst q) in
+  (o = q /\ c = least q /\ W = deadline (member q) /\ fits d (bound (fst q))) \/
+  (exists i, row (fst q) i o q c /\ (forall x, arrives (fst q) x = false) /\
      rbf (size d) (members d) (levels d) i (S W) <= bound (fst q) W).
 
 (* Releases at a hop spread as far as where the hop or a row of hops before it begins, and by the
