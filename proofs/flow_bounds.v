@@ -109,7 +109,7 @@ Proof.
   pose proof (service_since n key gets r j (S y) legal). unfold complete in *. lia.
 Qed.
 
-(* * Hops *)
+(* * Hops and rows *)
 
 Section Flows.
 Context (m : nat) (domains : nat -> domain) (before : place -> option place).
@@ -119,8 +119,6 @@ Context (shape : forall p, real m domains p -> 0 < period (member domains p)).
 Context (passed : passed_on m domains before least inner).
 Context (legal : served m domains inner arrives gets bound).
 Context (circle : spread m domains before least arrives bound).
-
-(* * Rows *)
 
 Lemma row_real s i o q c : row m domains before least s i o q c ->
   real m domains o /\ real m domains q /\ fst q = s.
