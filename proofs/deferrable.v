@@ -69,6 +69,21 @@ Proof.
   pose proof (bound n). pose proof (bound (S n)) as one_more. cbn [Nat.mul] in *. lia.
 Qed.
 
+(* In one that begins w after a period did: of what that one has, and from the next one on. *)
+Lemma spent_after l w t : w < P ->
+  amount f (l * P + w) t <= min (min B (P - w)) t + sbf P B (P - w) t.
+Proof.
+  intros early. rewrite sbf_after.
+  assert (first : forall u, u <= P - w -> amount f (l * P + w) u <= min B u).
+  { intros u short. pose proof (each l (w + u) ltac:(lia)) as one. rewrite amount_split in one.
+    pose proof (amount_at_most f (l * P + w) u). lia. }
+  destruct (Nat.le_gt_cases t (P - w)) as [one|more]; [pose proof (first t one); lia|].
+  replace t with (P - w + (t - (P - w))) at 1 by lia. rewrite amount_split.
+  replace (l * P + w + (P - w)) with (S l * P) by (cbn [Nat.mul]; lia).
+  pose proof (first (P - w) (le_n _)).
+  pose proof (spent_at_most (t - (P - w)) _ (fun n => spent_from n (S l) (t - (P - w)))). lia.
+Qed.
+
 End Spending.
 
 (* All but one of the terms are no more than those of g. *)
@@ -82,24 +97,44 @@ Proof.
     assert (f n <= g n) by (apply each; lia). lia.
 Qed.
 
-Lemma amount_before f a t e : amount (fun x => f x && (x <? e)) a t <= amount f a (e - a).
+Lemma amount_before f a t e :
+  amount (fun x => f x && (x <? e)) a t <= amount f a (min t (e - a)).
 Proof.
-  destruct (Nat.le_gt_cases t (e - a)) as [short|long].
-  - apply Nat.le_trans with (amount f a t); [|now apply amount_grows].
-    apply amount_weak. now intros x [yes _]%andb_prop.
-  - replace t with (e - a + (t - (e - a))) by lia. rewrite amount_split.
-    rewrite (amount_of_none _ (a + (e - a))), Nat.add_0_r.
-    + apply amount_weak. now intros x [yes _]%andb_prop.
-    + intros x there. destruct (Nat.ltb_spec x e); [lia|]. now rewrite andb_false_r.
+  replace t with (min t (e - a) + (t - (e - a))) at 1 by lia. rewrite amount_split.
+  rewrite (amount_of_none _ (a + min t (e - a))), Nat.add_0_r.
+  - apply amount_weak. now intros x [yes _]%andb_prop.
+  - intros x there. destruct (Nat.ltb_spec x e); [lia|]. now rewrite andb_false_r.
 Qed.
 
 (* * One server *)
 
+(* Whether o pays, and comes no later than s. *)
+Definition goes_before (servers : nat -> server) (by_order : order) (paid : nat -> nat -> bool)
+  (s o x : nat) : bool :=
+  paid o x && (place by_order servers o x <=? place by_order servers s x).
+
+(* Under EDF, only in periods that end no later. *)
+Lemma before_ends servers paid s o k t : 0 < every (servers s) -> 0 < every (servers o) ->
+  let P := every (servers s) in
+  let Q := every (servers o) in
+  t <= P -> amount (goes_before servers ByDeadline paid s o) (k * P) t <=
+    amount (paid o) (k * P) (min t ((k * P + P) / Q * Q - k * P)).
+Proof.
+  intros own some P Q short. fold P in own. fold Q in some.
+  apply Nat.le_trans with (2 := amount_before _ (k * P) t ((k * P + P) / Q * Q)).
+  rewrite <- (Nat.add_0_l (amount _ (k * P) t)).
+  apply (amount_covered 1 _ (fun _ x => paid o x && (x <? (k * P + P) / Q * Q))).
+  intros x there [yes first]%andb_prop. exists 0. split; [lia|]. rewrite yes.
+  apply Nat.ltb_lt. apply Nat.leb_le in first. cbn [place] in first. fold P Q in first.
+  destruct (same_period P k x own) as [same _]; [lia|]. rewrite same in first.
+  pose proof (in_period Q x some).
+  assert (x / Q + 1 <= (k * P + P) / Q); [|nia]. apply Nat.div_le_lower_bound; lia.
+Qed.
+
 Section Server.
-Context (m : nat) (servers : nat -> server) (by_order : order) (by_slack : slack) (h : host).
-Context (periods : forall s, s < m -> 0 < every (servers s)).
-Context (legal : paying Deferrable m servers by_order h) (shared : sharing by_slack servers h).
-Context (s : nat) (inside : s < m).
+Context (m : nat) (servers : nat -> server) (by_order : order) (by_rule : rule).
+Context (by_slack : slack) (h : host) (periods : forall s, s < m -> 0 < every (servers s)).
+Context (legal : paying by_rule m servers by_order h) (shared : sharing by_slack servers h).
 
 Lemma at_most o k u : o < m -> u <= every (servers o) ->
   amount (charged h o) (k * every (servers o)) u <= budget (servers o).
@@ -109,21 +144,19 @@ Proof.
   - now apply periods.
 Qed.
 
-(* Whether o pays, and comes no later than the server. *)
-Let before (o x : nat) : bool :=
-  here o (pays h x) && (place by_order servers o x <=? place by_order servers s x).
-
-Lemma before_charged o x : before o x = true -> charged h o x = true.
-Proof. intros [who _]%andb_prop. unfold charged. now rewrite who. Qed.
+End Server.
 
 (* The law, if g bounds what the others spend in the first L of a period, and g s is the budget.
    Work may come later in a period: then the time before it is lost as well. *)
-Lemma law_kept g L :
+Lemma law_kept m servers by_order h s g L :
+  (forall s, s < m -> 0 < every (servers s)) -> paying Deferrable m servers by_order h -> s < m ->
   L <= every (servers s) -> g s = budget (servers s) -> sum m g <= L ->
-  (forall o k, o < m -> o <> s -> amount (before o) (k * every (servers s)) L <= g o) ->
+  (forall o k, o < m -> o <> s ->
+     amount (goes_before servers by_order (charged h) s o) (k * every (servers s)) L <= g o) ->
   deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
 Proof.
-  intros window own enough bounded k a t begins ends working.
+  intros periods legal inside window own enough bounded k a t begins ends working.
+  pose (before := goes_before servers by_order (charged h) s). fold before in bounded.
   set (P := every (servers s)) in *. set (B := budget (servers s)) in *.
   assert (earlier : forall u, amount (charged h s) (k * P) (a - k * P + u) =
     amount (charged h s) (k * P) (a - k * P) + amount (charged h s) a u).
@@ -139,11 +172,11 @@ Proof.
     - split; [|apply working; lia].
       apply (unspent_in servers h s k); [now apply periods|fold P; lia|]. fold P B.
       pose proof (amount_grows (charged h s) (k * P) (x - k * P) (a - k * P + t)). lia.
-    - exists o. split; [now apply (proj1 (legal x) o)|]. unfold before.
+    - exists o. split; [now apply (proj1 (legal x) o)|]. unfold before, goes_before, charged.
       rewrite who, here_itself. now apply Nat.leb_le. }
   pose proof (sum_but_one m s (fun o => amount (before o) a u) g inside) as swap.
   assert (amount (before s) a u <= amount (charged h s) a u)
-    by (apply amount_weak, before_charged).
+    by (apply amount_weak; now intros x [yes _]%andb_prop).
   pose proof (amount_grows (charged h s) a u t) as grows.
   cbn beta in swap. rewrite own in swap.
   assert (sum m (fun o => amount (before o) a u) + B <= amount (before s) a u + sum m g); [|lia].
@@ -153,8 +186,6 @@ Proof.
   replace L with (a - k * P + (u + (L - (a - k * P) - u))) by lia.
   rewrite !amount_split. replace (k * P + (a - k * P)) with a by lia. lia.
 Qed.
-
-End Server.
 
 (* * The tests *)
 
@@ -168,16 +199,15 @@ Theorem deferrable_fixed_priority m servers by_slack h s :
   deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
 Proof.
   intros periods legal shared inside (L & window & enough).
-  apply (law_kept m servers ByRank h periods legal s inside) with (3 := enough).
-  - apply window.
+  apply (law_kept m servers ByRank h s) with (6 := enough); try assumption.
   - now rewrite Nat.leb_refl, Nat.eqb_refl, Nat.mul_1_l.
-  - intros o k real other. cbn [place as_deferrable cost period jitter].
+  - intros o k real other. unfold goes_before. cbn [place as_deferrable cost period jitter].
     destruct (rank (servers o) <=? rank (servers s)).
     + apply Nat.eqb_neq in other. rewrite other.
       apply Nat.le_trans with (amount (charged h o) (k * every (servers s)) L).
-      { apply amount_weak. intros x [who _]%andb_prop. unfold charged. now rewrite who. }
+      { apply amount_weak. now intros x [yes _]%andb_prop. }
       apply spent_in_any; [now apply periods|]. intros.
-      now apply (at_most m servers ByRank by_slack).
+      now apply (at_most m servers ByRank Deferrable by_slack).
     + rewrite amount_of_none; [apply le_n|]. intros x _. apply andb_false_r.
 Qed.
 
@@ -216,19 +246,17 @@ Proof.
   intros sane legal shared inside (L & window & enough).
   assert (periods : forall i, i < m -> 0 < every (servers i))
     by (intros i low; pose proof (sane i low); lia).
-  apply (law_kept m servers ByRank h periods legal s inside) with (3 := enough).
-  - apply window.
+  apply (law_kept m servers ByRank h s) with (6 := enough); try assumption.
   - now rewrite Nat.leb_refl, Nat.eqb_refl.
-  - intros o k real other. cbn [place].
+  - intros o k real other. unfold goes_before. cbn [place].
     destruct (rank (servers o) <=? rank (servers s)).
     2: { rewrite amount_of_none; [apply le_n|]. intros x _. apply andb_false_r. }
     apply Nat.eqb_neq in other. rewrite other.
     apply Nat.le_trans with (amount (charged h o) (k * every (servers s)) L).
-    { apply amount_weak. intros x [who _]%andb_prop. unfold charged. now rewrite who. }
+    { apply amount_weak. now intros x [yes _]%andb_prop. }
     set (P := every (servers s)). unfold grid_spends. set (Q := every (servers o)).
     set (B := budget (servers o)).
-    pose proof (fun k u => at_most m servers ByRank by_slack h periods legal shared o k u real)
-      as each. fold Q B in each. pose proof (periods o real : 0 < Q) as some.
+    pose proof (periods o real : 0 < Q) as some.
     destruct (parts Q (k * P) some) as (l & w & early & begun).
     apply Nat.le_trans with (spends (servers o) (Q - w) L).
     2: { apply worst_begin; [now apply sane|lia|].
@@ -236,17 +264,8 @@ Proof.
          apply (Nat.divide_add_cancel_r _ (l * Q)).
          - apply Nat.divide_mul_r, Nat.gcd_divide_r.
          - rewrite <- begun. apply Nat.divide_mul_r, Nat.gcd_divide_l. }
-    unfold spends. fold Q B. rewrite sbf_after, begun.
-    assert (first : forall u, u <= Q - w -> amount (charged h o) (l * Q + w) u <= min B u).
-    { intros u short. pose proof (each l (w + u) ltac:(lia)) as one. rewrite amount_split in one.
-      pose proof (amount_at_most (charged h o) (l * Q + w) u). lia. }
-    destruct (Nat.le_gt_cases L (Q - w)) as [one|more].
-    + pose proof (first L one). lia.
-    + replace L with (Q - w + (L - (Q - w))) at 1 by lia. rewrite amount_split.
-      replace (l * Q + w + (Q - w)) with (S l * Q) by (cbn [Nat.mul]; lia).
-      pose proof (first (Q - w) (le_n _)).
-      pose proof (spent_at_most Q B some (L - (Q - w)) _
-        (fun n => spent_from Q B (charged h o) some each n (S l) (L - (Q - w)))). lia.
+    rewrite begun. apply spent_after; [assumption| |assumption]. intros.
+    now apply (at_most m servers ByRank Deferrable by_slack).
 Qed.
 
 (* Under EDF. *)
@@ -257,35 +276,25 @@ Theorem deferrable_edf m servers by_slack h s :
   deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
 Proof.
   intros periods legal shared inside enough.
-  apply (law_kept m servers ByDeadline h periods legal s inside) with (3 := enough).
+  apply (law_kept m servers ByDeadline h s) with (6 := enough); try assumption.
   - apply le_n.
   - now rewrite Nat.eqb_refl.
-  - intros o k real other. apply Nat.eqb_neq in other. rewrite other.
+  - intros o k real other. apply Nat.le_trans with
+      (1 := before_ends servers (charged h) s o k _ (periods s inside) (periods o real) (le_n _)).
+    apply Nat.eqb_neq in other. rewrite other.
     set (P := every (servers s)) in *. set (Q := every (servers o)).
     pose proof (periods o real : 0 < Q) as some.
     (* The last period of o that ends no later than that of the server. *)
-    pose (q := (k * P + P) / Q). pose (rest := q * Q - k * P).
+    pose (q := (k * P + P) / Q).
     assert (last : q * Q <= k * P + P)
       by (unfold q; pose proof (Nat.mul_div_le (k * P + P) Q); lia).
-    assert (spent : amount (charged h o) (k * P) rest <= sbf Q (budget (servers o)) 0 P).
-    { destruct (Nat.le_gt_cases (q * Q) (k * P)) as [|later];
-        [replace rest with 0 by (unfold rest; lia); cbn; lia|].
-      replace (k * P) with (q * Q - rest) by (unfold rest; lia).
-      rewrite sbf_after, Nat.sub_0_r. apply spent_at_most; [assumption|]. intros n.
-      pose proof (spent_until Q (budget (servers o)) (charged h o) some
-        (fun k u => at_most m servers ByDeadline by_slack h periods legal shared o k u real)
-        n q rest ltac:(unfold rest; lia)).
-      unfold rest in *. lia. }
-    apply Nat.le_trans with (2 := spent).
-    apply Nat.le_trans with (2 := amount_before _ (k * P) P (q * Q)).
-    rewrite <- (Nat.add_0_l (amount _ (k * P) P)).
-    apply (amount_covered 1 _ (fun _ x => charged h o x && (x <? q * Q))).
-    intros x there [who first]%andb_prop. exists 0. split; [lia|].
-    unfold charged. rewrite who. apply Nat.ltb_lt. apply Nat.leb_le in first. cbn [place] in first.
-    fold P Q in first.
-    destruct (same_period P k x) as [same _]; [now apply periods|lia|].
-    rewrite same in first.
-    pose proof (in_period Q x some).
-    assert (x / Q + 1 <= q); [|nia].
-    apply Nat.div_le_lower_bound; [lia|]. lia.
+    fold q. replace (min P (q * Q - k * P)) with (q * Q - k * P) by lia.
+    destruct (Nat.le_gt_cases (q * Q) (k * P)) as [|later];
+      [replace (q * Q - k * P) with 0 by lia; cbn; lia|].
+    replace (k * P) with (q * Q - (q * Q - k * P)) at 1 by lia.
+    rewrite sbf_after, Nat.sub_0_r. apply spent_at_most; [assumption|]. intros n.
+    pose proof (spent_until Q (budget (servers o)) (charged h o) some
+      (fun k u =>
+         at_most m servers ByDeadline Deferrable by_slack h periods legal shared o k u real)
+      n q (q * Q - k * P) ltac:(lia)). lia.
 Qed.

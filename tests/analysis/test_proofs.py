@@ -320,12 +320,3 @@ def test_what_is_known_of_other_servers_is_hunted(row: SupplyRefinement) -> None
     for rules_of_row in named:
         assert find_proof(rules_of_row) is not None
         assert [other.matches(rules_of_row) for other in REFINEMENTS].count(True) == 1
-
-
-def test_the_page_has_every_row_of_what_is_known() -> None:
-    page = (TOP / "docs" / "analysis" / "proofs.md").read_text()
-    for row in REFINEMENTS:
-        orders, slacks = ", ".join(row.orders), ", ".join(row.slacks)
-        hops = "yes" if Cover.HOPS in row.covers else "no"
-        cells = [f"*{row.claim}*", row.budget, row.scope, orders, slacks, hops, f"`{row.source}`"]
-        assert f"| {' | '.join(cells)} |" in page

@@ -230,7 +230,7 @@ def test_every_example_and_picture_is_used() -> None:
         assert file.name in pages, file
 
 
-def test_the_table_of_proofs_is_that_of_the_analysis() -> None:
+def test_the_tables_of_proofs_are_those_of_the_analysis() -> None:
     """`python docs/proofs.py --write` renews the page."""
     page = proofs.PAGE.read_text(encoding="utf-8")
     assert proofs.renewed(page) == page

@@ -3,8 +3,9 @@
 
 The definitions that the theorems are about compute what the analysis computes (`supply_bound`,
 `request_bound`, `demand_bound`), on all small servers and on drawn tasks: Coq is asked. So it is
-whether drawn deferrable servers pass their tests, which budgets serve drawn tasks, for the accounts
-that constant bandwidth servers have in the naive model, and whether drawn hops keep their bounds.
+whether drawn deferrable servers pass their tests, which budgets serve drawn tasks, what is known of
+drawn servers, for the accounts that constant bandwidth servers have in the naive model, and whether
+drawn hops keep their bounds.
 
 A falsehood is a copy of the files in which one definition says what is not so, as the floor that
 the paper prints in place of the ceiling. A copy in which a claim is not proved is refused as well.
@@ -15,8 +16,9 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
+from math import lcm
 from pathlib import Path
 
 import pytest
@@ -34,14 +36,16 @@ from hyperperiod.analysis.flows.busy_window import busy_window
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.flows.responses import kept_demand
 from hyperperiod.analysis.flows.windows import Inside, bound_of, hop_witness
-from hyperperiod.analysis.proofs import SERVER_THEOREMS, THEOREMS
+from hyperperiod.analysis.proofs import REFINEMENT_THEOREMS, SERVER_THEOREMS, THEOREMS
 from hyperperiod.analysis.servers.deferrable_edf import deferrable_edf
 from hyperperiod.analysis.servers.deferrable_fp import deferrable_fp
 from hyperperiod.analysis.servers.deferrable_grid import deferrable_grid
+from hyperperiod.analysis.servers.known_servers import known_supply
 from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.servers.server_table import NOT_GUARANTEED
 from hyperperiod.analysis.tasks.demand_bound import dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
-from hyperperiod.model import Domain, System
+from hyperperiod.model import Budget, Domain, Order, Scope, System, parse_policy
 
 PAGE = SOURCES.parent / "docs" / "analysis" / "proofs.md"
 COQ = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
@@ -67,6 +71,33 @@ FALSEHOODS: dict[str, Change] = {
     "overheads-without-debts": ("overheads.v", "(m + 1) * C.", "C."),
     "hops-without-spread": ("flows.v", "jitter (member o) + W <=", "jitter (member o) <="),
     "flow-without-its-last-piece": ("flows.v", "way o r (V + W).", "way o r V."),
+    "known-away-one-less": ("known.v", "| _ => P - B", "| _ => P - B - 1"),
+    "known-polling-away-two-less": ("known.v", "| Polling => P - 1", "| Polling => P - 2"),
+    "known-equals-behind": ("known.v", "<=? rank (servers s)", "<? rank (servers s)"),
+    "known-deadline-one-sooner": ("known.v", "* Q - k * P)", "* Q - k * P - 1)"),
+    "known-refill-later": ("known.v", "(k * P) mod Q in", "(k * P + 1) mod Q in"),
+    "known-others-at-once": ("known.v", "< c * (t - y).", "<= c * (t - y)."),
+    "known-a-pcpu-left": ("known.v", "servers s x) = c.", "servers s x) = c - 1."),
+    "known-tasks-by-deferrable": (
+        "known_supply.v",
+        "wait by_rule) -> in_time",
+        "wait Deferrable) -> in_time",
+    ),
+    "known-table-wins-ties": (
+        "known.v",
+        "place by_order servers s x < place",
+        "place by_order servers s x <= place",
+    ),
+    "known-table-saves": (
+        "known.v",
+        "rank (servers o) <= rank (servers s)) ->",
+        "rank (servers o) < rank (servers s)) ->",
+    ),
+    "known-deferrable-by-table": (
+        "known_table.v",
+        "(forall i, i < m -> 0 < every (servers i)) -> by_rule <> Deferrable ->",
+        "(forall i, i < m -> 0 < every (servers i)) ->",
+    ),
 }
 LONG_FALSEHOODS: dict[str, Change] = {
     "polling-as-deferrable": ("model.v", "| Polling => late P B", "| Polling => general P B P"),
@@ -360,6 +391,15 @@ def task_claims() -> Iterator[str]:
         yield f"map (dbf 3 {tasks}) (seq 0 31) = [{demands}]"
 
 
+def in_coqs_words(servers: Iterable[Server]) -> str:
+    """Returns the servers as Coq's `s`, before a claim about them."""
+    records = "; ".join(
+        f"Build_server {one.period_ns} {one.budget_ns} {one.period_ns} {one.priority}"
+        for one in servers
+    )
+    return f"let s i := nth i [{records}] (Build_server 1 1 1 0) in"
+
+
 def server_claims() -> Iterator[str]:
     """Whether each of three deferrable servers on a pcpu passes its test, 100 times."""
     rng = random.Random(20261128)
@@ -368,11 +408,7 @@ def server_claims() -> Iterator[str]:
             Server(place, f"vm{place}", period, rng.randint(1, period // 2), rng.randint(0, 2))
             for place, period in enumerate(rng.choices(range(2, 25), k=3))
         ]
-        records = "; ".join(
-            f"Build_server {one.period_ns} {one.budget_ns} {one.period_ns} {one.priority}"
-            for one in servers
-        )
-        drawn = f"let s i := nth i [{records}] (Build_server 1 1 1 0) in"
+        drawn = in_coqs_words(servers)
         by_rank = (
             "fun i => existsb (fun t => Nat.leb (job_rbf 3 (fun o => as_deferrable (s o))"
             " (fun o => rank (s o)) i 1 t) t) (seq 1 (every (s i)))"
@@ -420,6 +456,115 @@ def budget_claims() -> Iterator[str]:
             least = minimal_budget([component], shape, period).budget_ns or period + 1
             said = "; ".join(str(budget >= least).lower() for budget in range(1, period + 1))
             yield f"{drawn} map (fun B => {passes}) (seq 1 {period}) = [{said}]"
+
+
+KNOWN_RULES = (
+    *("polling+fp", "polling+edf", "periodic+fp+lend", "periodic+edf+lend"),
+    *("deferrable+fp", "deferrable+edf", "deferrable+fp+global", "periodic+edf+global"),
+)
+KNOWN = """
+Section Known.
+Context (by_rule : rule) (c m : nat) (s : nat -> server) (by_order : order) (own M : nat).
+Context (table : list (option nat)).
+Let h := rounds M (fun x => nth x table None).
+Let P := every (s own).
+Let B := budget (s own).
+Definition has o x :=
+  amount (charged h o) (x / every (s o) * every (s o)) (x mod every (s o)) <? budget (s o).
+Definition right := match table with [] => true | _ => forallb (fun x =>
+  match pays h x with
+  | None => forallb (fun o => negb (has o x)) (seq 0 m)
+  | Some p => has p x && forallb (fun o => (o =? p) || negb (has o x) ||
+      ((if p =? own then S else id) (place by_order s p x) <=? place by_order s o x)) (seq 0 m)
+  end) (seq 0 M) end.
+Definition loses o :=
+  existsb (fun k => amount (charged h o) (k * every (s o)) (every (s o)) <? budget (s o))
+    (seq 0 (M / every (s o))).
+Definition equals o := length (filter (fun i => negb (i =? own) && (rank (s i) =? rank (s o)) &&
+  (rank (s i) <=? rank (s own))) (seq 0 m)).
+Definition saved := existsb (fun o => negb (o =? own) && loses o &&
+  match by_order with ByRank => 1 <? equals o | ByDeadline => true end) (seq 0 m).
+Definition waits (got : nat -> nat -> nat -> bool) := map (fun y => fold_right max 0 (map (fun k =>
+  hd (S P) (filter (got k y) (seq 0 (S P))) - S y) (seq 0 (M / P)))) (seq 0 B).
+Definition known := if match table with [] => true | _ => saved end
+  then waits (fun k y t => ahead m s by_order own k t (t - y) <? c * (t - y))
+  else waits (fun k y t => S y <=? amount (charged h own) (k * P) t).
+Definition verdict := (right, last known 0 <=? P - B).
+Definition stairs := let found := known in
+  map (staircase P B (fun y => nth y found 0) by_rule) (seq 0 30).
+End Known.
+"""
+"""What is waited for in Coq's words, the least, by a table or by interference as the program does.
+
+Whether a table is one (`right`), and whether it is none for want of what equals lose (`saved`).
+An empty table is none.
+"""
+
+
+def table_for(servers: Iterable[Server], order: Order, loser: Server) -> Iterator[str]:
+    """Who pays at each instant of a hyperperiod, in Coq's words: one of them loses all ties."""
+    left: dict[Server, int] = {}
+    for now in range(lcm(*(one.period_ns for one in servers))):
+        left |= {one: one.budget_ns for one in servers if now % one.period_ns == 0}
+        keys = [
+            (
+                one.priority if order is Order.FP else one.period_ns - now % one.period_ns,
+                one is loser,
+            )
+            for one in servers
+        ]
+        payer = min(
+            (one for one in servers if left[one]), key=lambda one: keys[one.order], default=None
+        )
+        if payer is not None:
+            left[payer] -= 1
+        yield "None" if payer is None else f"Some {payer.order}"
+
+
+def known_groups(pcpus: Iterable[int]) -> Iterator[Group]:
+    """Groups of up to four servers, the first with an equal that loses some of its budget."""
+    rng = random.Random(20261201)
+    drawn = [(12, 2, 0), (12, 1, 0), (2, 1, 0)]
+    for count in pcpus:
+        servers = [Server(i, f"vm{i}", *one, i) for i, one in enumerate(drawn)]
+        while (group := Group(tuple(servers), count)).overloaded:
+            _ = servers.pop()
+        yield group
+        periods = rng.choices((2, 3, 4, 5, 6, 8, 10, 12), k=rng.randint(2, 4))
+        drawn = [(one, rng.randint(1, (one + 1) // 2), rng.randint(0, 1)) for one in periods]
+
+
+def known_claims() -> Iterator[str]:
+    """What is known of servers on one or two pcpus, 64 times.
+
+    That is of each whether its budget comes in time, and the staircase for windows below 30. On two
+    pcpus the program is on the safe side: Coq's staircase is nowhere lower.
+    """
+    policies = 8 * [*map(parse_policy, KNOWN_RULES)]
+    pcpus = [2 if policy.scope is Scope.GLOBAL else 1 for policy in policies]
+    for policy, group in zip(policies, known_groups(pcpus), strict=True):
+        order = "ByRank" if policy.order is Order.FP else "ByDeadline"
+        for number, one in enumerate(group.servers):
+            table = [*table_for(group.servers, policy.order, one)]
+            rounds = len(table)
+            if policy.budget is Budget.DEFERRABLE or group.pcpus > 1:
+                table = []
+            drawn = f"{in_coqs_words(group.servers)} let table := [{'; '.join(table)}] in"
+            system = f"{group.pcpus} {len(group.servers)} s {order} {number} {rounds} table"
+            stairs = f"stairs {policy.budget.capitalize()} {system}"
+            known = known_supply(policy, group, number)
+            assert known is not None
+            if known.refused:
+                assert known.refused == NOT_GUARANTEED
+                if group.pcpus == 1:
+                    yield f"{drawn} verdict {system} = (true, false)"
+            for supply in known.supplies:
+                bounds = f"[{'; '.join(str(supply.sbf(window)) for window in range(30))}]"
+                if group.pcpus > 1:
+                    stairs = (
+                        f"map (fun two => min (fst two) (snd two)) (combine ({stairs}) {bounds})"
+                    )
+                yield f"{drawn} (verdict {system}, {stairs}) = ((true, true), {bounds})"
 
 
 def cbs_claims() -> Iterator[str]:
@@ -616,11 +761,14 @@ def hop_claims() -> Iterator[str]:
             yield from map(hop_claim, found.insides)
 
 
-def in_coq(proved: Path, claims: list[str]) -> None:
-    """Has Coq compute the claims, with the definitions of the files. NotProved: one is false."""
+def in_coq(proved: Path, claims: list[str], given: str = "") -> None:
+    """Has Coq compute the claims, with the definitions of the files and those that are given.
+
+    NotProved: one is false.
+    """
     (proved / "claims.v").write_text(
-        "From Coq Require Import List. Import ListNotations.\n"
-        "From Hyperperiod Require Import model cbs.\n"
+        "From Coq Require Import Arith Bool List. Import ListNotations.\n"
+        f"From Hyperperiod Require Import model cbs known.\n{given}"
         + "".join(f"Goal {claim}. Proof. vm_compute. reflexivity. Qed.\n" for claim in claims)
     )
     try:
@@ -632,6 +780,13 @@ def in_coq(proved: Path, claims: list[str]) -> None:
 @COQ
 def test_coq_and_the_analysis_compute_the_same(proved: Path) -> None:
     in_coq(proved, [*supply_claims(), *task_claims(), *server_claims(), *budget_claims()])
+
+
+@COQ
+def test_coq_and_the_analysis_know_the_same_of_other_servers(proved: Path) -> None:
+    claims = [*known_claims()]
+    assert 0 < sum(claim.endswith("false)") for claim in claims) < len(claims) // 2
+    in_coq(proved, claims, KNOWN)
 
 
 @COQ
@@ -673,7 +828,7 @@ def is_refused(proved: Path, folder: Path, change: Change) -> None:
     files = (
         "supply|tasks|harmonic|host|deferrable|soundness|beginnings"
         "|runs|refuted|cbs_supply|cbs_runs|least|overhead_servers|overhead_supply"
-        "|overhead_deferrable|flow_bounds|flow_runs"
+        "|overhead_deferrable|flow_bounds|flow_runs|known_supply|known_table"
     )
     with pytest.raises(NotProved, match=rf'File "./({files}).v", line \d+'):
         build(falsified(proved, folder, *change), change[0])
@@ -728,8 +883,9 @@ def test_a_folder_without_theorems_is_refused(
 
 
 def test_the_rows_of_the_analysis_name_theorems() -> None:
-    named = {*THEOREMS.values(), *chain.from_iterable(SERVER_THEOREMS.values())}
-    assert named <= set(theorems(SOURCES))
+    tables = (THEOREMS, SERVER_THEOREMS, REFINEMENT_THEOREMS)
+    named = chain.from_iterable(chain.from_iterable(table.values()) for table in tables)
+    assert {*named} <= set(theorems(SOURCES))
 
 
 def test_the_page_names_every_theorem_and_quotes_them_right() -> None:

@@ -17,7 +17,8 @@ What the columns mean:
 
 What `THEOREMS` names is proved by machine beside that: that a server which gets its budget supplies
 the bound, under the rules of their names, without what `covers` adds. That it gets it is as well
-where `SERVER_THEOREMS` names a theorem.
+where `SERVER_THEOREMS` names a theorem, and what is known of the others where
+`REFINEMENT_THEOREMS` does.
 
 A second table (`REFINEMENTS`) says of which rules more is known than the interface of a server:
 what the others on its pcpu leave it. Where it has no row, or the row does not cover a system, the
@@ -216,9 +217,9 @@ PROOFS: tuple[Proof, ...] = (
 # fmt: on
 
 THEOREMS = {
-    _PERIODIC: "periodic_supply",
-    _POLLING: "polling_supply",
-    _DEFERRABLE: "deferrable_supply",
+    _PERIODIC: ("periodic_supply",),
+    _POLLING: ("polling_supply",),
+    _DEFERRABLE: ("deferrable_supply",),
 }
 """The theorem in proofs/supply.v about the supply of a budget rule, for all rows that have it."""
 
@@ -266,6 +267,16 @@ REFINEMENTS: tuple[SupplyRefinement, ...] = (
 )
 # fmt: on
 """What knows more than the interface; rules without a row have the supply of `PROOFS` alone."""
+
+REFINEMENT_THEOREMS = {
+    (RefinementTest.INTERFERENCE, _PERIODIC, _ONE): ("known_by_table", "known_servers"),
+    (RefinementTest.INTERFERENCE, _POLLING, _ONE): ("known_by_table", "known_servers"),
+    (RefinementTest.INTERFERENCE, _DEFERRABLE, _ONE): ("known_servers",),
+    (RefinementTest.INTERFERENCE, _PERIODIC, _ALL): ("known_servers_on_several",),
+    (RefinementTest.INTERFERENCE, _DEFERRABLE, _ALL): ("known_servers_on_several",),
+}
+"""The theorems in proofs/ about what a row's servers wait for in a period, from which the supply
+follows; not about what is known of budget in hand."""
 
 
 def find_refinement(rules: Rules) -> SupplyRefinement | None:

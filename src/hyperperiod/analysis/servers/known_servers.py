@@ -39,6 +39,8 @@ read from its table, which holds under lend as well, unless equals above it lose
 polling server may have lost its budget at s; then the next one comes within P: P in place of P - B,
 less the one nanosecond at least by which work came too late for the last one; of the cases above
 the first is left.
+Proved by machine, but for the ends of hops and for budget in hand: known_servers,
+known_servers_on_several and known_supply in proofs/known_supply.v.
 
 **Hard constant bandwidth servers** have no grid of refills: `known_bandwidth`, which gives an R of
 its own for within_periods.
