@@ -30,13 +30,17 @@ Definition ruled (one : server) (x : nat) (arrives : bool) (before : account) : 
 Definition charge_of (its : account) (paid : bool) : account :=
   {| left := left its - (if paid then 1 else 0); until := until its |}.
 
-(* The account of a server at instant x, with what happens to it there, before it pays. *)
-Fixpoint account_of (one : server) (arrives paid : nat -> bool) (x : nat) : account :=
-  ruled one x (arrives x)
+(* The account of a server at instant x, with what a rule makes of it there, before it pays. *)
+Fixpoint account_of (by_rule : nat -> account -> account) (first : account) (paid : nat -> bool)
+  (x : nat) : account :=
+  by_rule x
     match x with
-    | 0 => {| left := budget one; until := every one |}
-    | S y => charge_of (account_of one arrives paid y) (paid y)
+    | 0 => first
+    | S y => charge_of (account_of by_rule first paid y) (paid y)
     end.
+
+Definition cbs_of (one : server) (arrives : nat -> bool) : (nat -> bool) -> nat -> account :=
+  account_of (fun x => ruled one x (arrives x)) {| left := budget one; until := every one |}.
 
 Section Host.
 (* When work arrives at a server: where there was none, and also at an instant at which all that
@@ -45,7 +49,7 @@ Context (m : nat) (servers : nat -> server) (arrives : nat -> nat -> bool) (h : 
 
 Definition paid (s x : nat) : bool := here s (pays h x).
 
-Definition its (s : nat) : nat -> account := account_of (servers s) (arrives s) (paid s).
+Definition its (s : nat) : nat -> account := cbs_of (servers s) (arrives s) (paid s).
 
 Definition arriving : Prop :=
   forall s x, s < m -> wants h s (S x) -> ~ wants h s x -> arrives s (S x) = true.
@@ -60,7 +64,7 @@ Definition earliest_pays : Prop := forall x,
 Definition punctual (s : nat) : Prop := forall x, wants h s x -> 0 < left (its s x) ->
   S x + left (its s x) <= until (its s x) + (if paid s x then 1 else 0).
 
-Definition cbs_bound (s : nat) : nat -> nat :=
+Definition general_bound (s : nat) : nat -> nat :=
   let P := every (servers s) in
   let B := budget (servers s) in
   sbf P B (general P B P).

@@ -382,11 +382,11 @@ Theorem cbs_edf m servers arrives h s :
   (forall i, i < m -> 0 < budget (servers i) <= every (servers i)) ->
   arriving m arrives h -> earliest_pays m servers arrives h ->
   bandwidth_at_most_1 m servers -> s < m ->
-  punctual servers arrives h s /\ supplies_unbroken arrives h s (cbs_bound servers s).
+  punctual servers arrives h s /\ supplies_unbroken arrives h s (general_bound servers s).
 Proof.
   intros sane come legal enough inside. pose proof (sane s inside) as sizes.
   assert (kept : punctual servers arrives h s) by now apply (all_punctual m).
-  split; [exact kept|]. intros a t all unbroken. unfold cbs_bound.
+  split; [exact kept|]. intros a t all unbroken. unfold general_bound.
   destruct t as [|t]; [pose proof (sbf_slow (every (servers s)) (budget (servers s))
     (general (every (servers s)) (budget (servers s)) (every (servers s))) 0 sizes); lia|].
   apply (window_supply servers arrives h s sizes kept); [|intros; apply unbroken; lia|assumption].
@@ -436,11 +436,11 @@ Theorem cbs_in_time m servers by_slack arrives h s d r :
   bandwidth_at_most_1 m servers -> s < m ->
   inside h s d r -> anew arrives s d r ->
   (forall i, i < size d -> 0 < period (members d i)) ->
-  fits d (cbs_bound servers s) -> in_time (size d) (members d) r.
+  fits d (general_bound servers s) -> in_time (size d) (members d) r.
 Proof.
   intros sane come legal shared enough low within_it begun shape.
   destruct (cbs_edf m servers arrives h s sane come legal enough low) as [_ supply].
-  intros test j. apply (unbroken_in_time d r (time_of h s) (arrives s) (cbs_bound servers s));
+  intros test j. apply (unbroken_in_time d r (time_of h s) (arrives s) (general_bound servers s));
     [apply within_it| |exact begun|exact shape| |exact test].
   - now apply (time_scheduled by_slack servers).
   - intros a t _ all unbroken. apply Nat.le_trans with (amount (paid h s) a t).

@@ -108,16 +108,16 @@ Qed.
 
 (* * One server *)
 
-(* Whether o pays, and comes no later than s. *)
-Definition goes_before (servers : nat -> server) (by_order : order) (paid : nat -> nat -> bool)
-  (s o x : nat) : bool :=
-  paid o x && (place by_order servers o x <=? place by_order servers s x).
+(* Whether o pays, and comes no later than s: `turn` says who comes first at an instant, the lower
+   one. *)
+Definition before (paid : nat -> nat -> bool) (turn : nat -> nat -> nat) (s o x : nat) : bool :=
+  paid o x && (turn o x <=? turn s x).
 
 (* Under EDF, only in periods that end no later. *)
 Lemma before_ends servers paid s o k t : 0 < every (servers s) -> 0 < every (servers o) ->
   let P := every (servers s) in
   let Q := every (servers o) in
-  t <= P -> amount (goes_before servers ByDeadline paid s o) (k * P) t <=
+  t <= P -> amount (before paid (place ByDeadline servers) s o) (k * P) t <=
     amount (paid o) (k * P) (min t ((k * P + P) / Q * Q - k * P)).
 Proof.
   intros own some P Q short. fold P in own. fold Q in some.
@@ -146,45 +146,62 @@ Qed.
 
 End Server.
 
-(* The law, if g bounds what the others spend in the first L of a period, and g s is the budget.
-   Work may come later in a period: then the time before it is lost as well. *)
+(* In a window of a period of server s, which begins at T and has a budget B of P for it, s is
+   without the pcpu for P - B at most, if g bounds what the others spend in the first L of the
+   period, and g s is the budget. Work may come later in the period: then the time before it is lost
+   as well. *)
+Lemma window_kept m paid turn s P B gets T g L a t : s < m ->
+  (forall x, paid s x = true -> gets x = true) -> L <= P -> g s = B -> sum m g <= L ->
+  (forall o, o < m -> o <> s -> amount (before paid turn s o) T L <= g o) ->
+  T <= a -> a + t <= T + P ->
+  (forall x, a <= x < a + t -> amount gets T (x - T) < B ->
+     exists o, paid o x = true /\ o < m /\ turn o x <= turn s x) ->
+  t <= amount gets a t + (P - B).
+Proof.
+  intros inside own_time window own enough bounded begins ends first.
+  assert (earlier : forall u, amount gets T (a - T + u) = amount gets T (a - T) + amount gets a u).
+  { intros u. rewrite amount_split. now replace (T + (a - T)) with a by lia. }
+  pose proof (amount_at_most gets T (a - T)) as had.
+  destruct (Nat.le_gt_cases B (amount gets T (a - T + t))) as [used_up|left].
+  { rewrite earlier in used_up. lia. }
+  (* What of the window lies in the first L. *)
+  pose (u := min t (T + L - a)).
+  assert (covered : u <= sum m (fun o => amount (before paid turn s o) a u)).
+  { rewrite <- (amount_of_all (fun _ => true) a u) at 1 by reflexivity. apply amount_covered.
+    intros x there _. destruct (first x) as (o & who & real & sooner); [lia| |].
+    - pose proof (amount_grows gets T (x - T) (a - T + t)). lia.
+    - exists o. split; [assumption|]. unfold before. rewrite who. now apply Nat.leb_le. }
+  pose proof (sum_but_one m s (fun o => amount (before paid turn s o) a u) g inside) as swap.
+  assert (amount (before paid turn s s) a u <= amount gets a u).
+  { apply amount_weak. intros x [who _]%andb_prop. now apply own_time. }
+  pose proof (amount_grows gets a u t) as grows.
+  cbn beta in swap. rewrite own in swap.
+  assert (sum m (fun o => amount (before paid turn s o) a u) + B <=
+    amount (before paid turn s s) a u + sum m g); [|lia].
+  apply swap. intros o real other. apply Nat.le_trans with (2 := bounded o real other).
+  destruct (Nat.le_gt_cases (T + L) a) as [beyond|]; [replace u with 0 by lia; cbn; lia|].
+  replace L with (a - T + (u + (L - (a - T) - u))) by lia.
+  rewrite !amount_split. replace (T + (a - T)) with a by lia. lia.
+Qed.
+
+(* The law, by what the others spend in the first L of each period. *)
 Lemma law_kept m servers by_order h s g L :
   (forall s, s < m -> 0 < every (servers s)) -> paying Deferrable m servers by_order h -> s < m ->
   L <= every (servers s) -> g s = budget (servers s) -> sum m g <= L ->
   (forall o k, o < m -> o <> s ->
-     amount (goes_before servers by_order (charged h) s o) (k * every (servers s)) L <= g o) ->
+     amount (before (charged h) (place by_order servers) s o) (k * every (servers s)) L <= g o) ->
   deferrable (every (servers s)) (budget (servers s)) (wants h s) (charged h s).
 Proof.
   intros periods legal inside window own enough bounded k a t begins ends working.
-  pose (before := goes_before servers by_order (charged h) s). fold before in bounded.
-  set (P := every (servers s)) in *. set (B := budget (servers s)) in *.
-  assert (earlier : forall u, amount (charged h s) (k * P) (a - k * P + u) =
-    amount (charged h s) (k * P) (a - k * P) + amount (charged h s) a u).
-  { intros u. rewrite amount_split. now replace (k * P + (a - k * P)) with a by lia. }
-  pose proof (amount_at_most (charged h s) (k * P) (a - k * P)) as had.
-  destruct (Nat.le_gt_cases B (amount (charged h s) (k * P) (a - k * P + t))) as [used_up|left].
-  { rewrite earlier in used_up. lia. }
-  (* What of the window lies in the first L. *)
-  pose (u := min t (k * P + L - a)).
-  assert (covered : u <= sum m (fun o => amount (before o) a u)).
-  { rewrite <- (amount_of_all (fun _ => true) a u) at 1 by reflexivity. apply amount_covered.
-    intros x there _. destruct (proj2 (legal x) s inside) as (o & who & first).
-    - split; [|apply working; lia].
-      apply (unspent_in servers h s k); [now apply periods|fold P; lia|]. fold P B.
-      pose proof (amount_grows (charged h s) (k * P) (x - k * P) (a - k * P + t)). lia.
-    - exists o. split; [now apply (proj1 (legal x) o)|]. unfold before, goes_before, charged.
-      rewrite who, here_itself. now apply Nat.leb_le. }
-  pose proof (sum_but_one m s (fun o => amount (before o) a u) g inside) as swap.
-  assert (amount (before s) a u <= amount (charged h s) a u)
-    by (apply amount_weak; now intros x [yes _]%andb_prop).
-  pose proof (amount_grows (charged h s) a u t) as grows.
-  cbn beta in swap. rewrite own in swap.
-  assert (sum m (fun o => amount (before o) a u) + B <= amount (before s) a u + sum m g); [|lia].
-  apply swap. intros o real other. apply Nat.le_trans with (2 := bounded o k real other).
-  fold P.
-  destruct (Nat.le_gt_cases (k * P + L) a) as [beyond|]; [replace u with 0 by lia; cbn; lia|].
-  replace L with (a - k * P + (u + (L - (a - k * P) - u))) by lia.
-  rewrite !amount_split. replace (k * P + (a - k * P)) with a by lia. lia.
+  apply (window_kept m (charged h) (place by_order servers) s _ _ _ (k * every (servers s)) g L);
+    try assumption.
+  - trivial.
+  - intros o real other. now apply bounded.
+  - intros x there unspent. destruct (proj2 (legal x) s inside) as (o & who & first).
+    + split; [|now apply working].
+      apply (unspent_in servers h s k); [now apply periods|lia|assumption].
+    + exists o. unfold charged. rewrite who, here_itself.
+      split; [reflexivity|]. split; [now apply (proj1 (legal x) o)|assumption].
 Qed.
 
 (* * The tests *)
@@ -201,7 +218,7 @@ Proof.
   intros periods legal shared inside (L & window & enough).
   apply (law_kept m servers ByRank h s) with (6 := enough); try assumption.
   - now rewrite Nat.leb_refl, Nat.eqb_refl, Nat.mul_1_l.
-  - intros o k real other. unfold goes_before. cbn [place as_deferrable cost period jitter].
+  - intros o k real other. unfold before. cbn [place as_deferrable cost period jitter].
     destruct (rank (servers o) <=? rank (servers s)).
     + apply Nat.eqb_neq in other. rewrite other.
       apply Nat.le_trans with (amount (charged h o) (k * every (servers s)) L).
@@ -248,7 +265,7 @@ Proof.
     by (intros i low; pose proof (sane i low); lia).
   apply (law_kept m servers ByRank h s) with (6 := enough); try assumption.
   - now rewrite Nat.leb_refl, Nat.eqb_refl.
-  - intros o k real other. unfold goes_before. cbn [place].
+  - intros o k real other. unfold before. cbn [place].
     destruct (rank (servers o) <=? rank (servers s)).
     2: { rewrite amount_of_none; [apply le_n|]. intros x _. apply andb_false_r. }
     apply Nat.eqb_neq in other. rewrite other.

@@ -129,13 +129,13 @@ Context (each : forall o k u, o < m -> u <= every (servers o) ->
 Context (s : nat) (inside : s < m).
 Let P := every (servers s).
 Let B := budget (servers s).
-Let before := goes_before servers by_order paid s.
+Local Notation ahead_of := (before paid (place by_order servers) s).
 
 (* What o pays ahead of the server is no more than the test counts. *)
 Lemma spent_ahead k o t : o < m -> t <= P ->
-  amount (before o) (k * P) t <= spends_ahead by_order servers s k t o.
+  amount (ahead_of o) (k * P) t <= spends_ahead by_order servers s k t o.
 Proof.
-  intros real short. unfold spends_ahead, before. fold P. set (Q := every (servers o)).
+  intros real short. unfold spends_ahead. fold P. set (Q := every (servers o)).
   pose proof (periods o real : 0 < Q) as some.
   assert (spent : forall u, amount (paid o) (k * P) u <= spends (servers o) (Q - (k * P) mod Q) u).
   { intros u. rewrite (Nat.div_mod (k * P) Q) at 1 by lia. rewrite Nat.mul_comm.
@@ -143,7 +143,7 @@ Proof.
   destruct by_order.
   - destruct (Nat.leb_spec (rank (servers o)) (rank (servers s))) as [first|lower].
     + apply Nat.le_trans with (2 := spent t), amount_weak. now intros x [yes _]%andb_prop.
-    + rewrite amount_of_none; [apply le_n|]. intros x _. unfold goes_before. cbn [place].
+    + rewrite amount_of_none; [apply le_n|]. intros x _. unfold before. cbn [place].
       apply Nat.leb_gt in lower. rewrite lower. apply andb_false_r.
   - apply Nat.le_trans with (2 := spent _). apply before_ends; [now apply periods..|assumption].
 Qed.
@@ -166,7 +166,7 @@ Qed.
    others would have kept all of them in the first j of these. *)
 Lemma has_come wait k o y : waits_for_others c m servers by_order s wait -> y < B ->
   (forall x, k * P + o <= x < k * P + (S y + wait y) -> amount (paid s) (k * P) (x - k * P) < B ->
-     paid s x = false -> c <= sum m (fun i => if (if i =? s then false else before i x)
+     paid s x = false -> c <= sum m (fun i => if (if i =? s then false else ahead_of i x)
        then 1 else 0)) ->
   S y <= o + amount (paid s) (k * P + o) (S y + wait y - o).
 Proof.
@@ -187,26 +187,28 @@ Proof.
   pose proof (parts_of (t - o)).
   destruct (amount_reaches without a (t - o) (t - y)) as (v & short & same); [lia|].
   assert (c * amount without a v
-    <= sum m (fun i => amount (fun x => without x && (if i =? s then false else before i x)) a v)).
+    <= sum m (fun i =>
+         amount (fun x => without x && (if i =? s then false else ahead_of i x)) a v)).
   { apply amount_by_many. intros x there off. rewrite (sum_same m _
-      (fun i => if (if i =? s then false else before i x) then 1 else 0))
+      (fun i => if (if i =? s then false else ahead_of i x) then 1 else 0))
       by (intros; now rewrite off).
     apply taken; [unfold a in there; lia| |now apply negb_true_iff].
     pose proof (amount_split (paid s) (k * P) o (x - a)) as cut. fold a in cut.
     replace (o + (x - a)) with (x - k * P) in cut by (unfold a in *; lia).
     pose proof (amount_at_most (paid s) (k * P) o).
     pose proof (amount_grows (paid s) a (x - a) (S y + wait y - o)). lia. }
-  assert (sum m (fun i => amount (fun x => without x && (if i =? s then false else before i x)) a v)
+  assert (sum m (fun i =>
+      amount (fun x => without x && (if i =? s then false else ahead_of i x)) a v)
     <= ahead m servers by_order s k t (t - y)); [|lia].
   apply sum_weak. intros i real. destruct (i =? s).
   - rewrite amount_of_none; [apply le_n|]. intros x _. apply andb_false_r.
   - apply Nat.min_glb.
     + rewrite <- same. apply amount_weak. now intros x [yes _]%andb_prop.
     + apply Nat.le_trans with (2 := spent_ahead k i t real ltac:(lia)).
-      pose proof (amount_split (before i) (k * P) o (t - o)) as cut. fold a in cut.
+      pose proof (amount_split (ahead_of i) (k * P) o (t - o)) as cut. fold a in cut.
       replace (o + (t - o)) with t in cut by lia.
-      pose proof (amount_grows (before i) a v (t - o) short).
-      assert (amount (fun x => without x && before i x) a v <= amount (before i) a v)
+      pose proof (amount_grows (ahead_of i) a v (t - o) short).
+      assert (amount (fun x => without x && ahead_of i x) a v <= amount (ahead_of i) a v)
         by (apply amount_weak; now intros x [_ yes]%andb_prop). lia.
 Qed.
 
@@ -240,7 +242,7 @@ Proof.
       try assumption. now apply (proj1 (proj1 test)). }
   apply Nat.le_trans with (2 := sum_has m _ p (proj1 (proj1 (legal x) p who))).
   assert (charged h p x = true) as pays_p by (unfold charged; now rewrite who, here_itself).
-  destruct (Nat.eqb_spec p s) as [->|_]; [congruence|]. unfold goes_before. rewrite pays_p.
+  destruct (Nat.eqb_spec p s) as [->|_]; [congruence|]. unfold before. rewrite pays_p.
   apply Nat.leb_le in first. now rewrite first.
 Qed.
 
@@ -265,7 +267,7 @@ Proof.
     replace (l * every (servers i) + u - l * every (servers i)) with u in left_over by lia. lia.
   - intros x there left_over off. destruct (legal x) as (_ & _ & full).
     rewrite <- (full s inside) at 1; [|rewrite <- same in left_over|assumption].
-    + apply sum_weak. intros i _. unfold goes_before.
+    + apply sum_weak. intros i _. unfold before.
       destruct (Nat.eqb_spec i s) as [->|_]; [now rewrite off|lia].
     + apply (may_until_used_up m servers periods s inside by_rule _ k o (S y + wait y));
         try assumption. now apply (proj1 (proj1 test)).

@@ -9,12 +9,13 @@
    The test of periodic servers for deferrable ones, under fixed priority. Theorem 2 of the ERTDS
    paper: deferrable servers under EDF on one pcpu all get their budgets if their bandwidths add up
    to 1 at most. Lemma 2 of the CSA paper, read of each job: none is done later under WCPS, where
-   time that its payer does not need is lent, than under PTPS, where it is idle. The last one shows
-   why cbs_edf is only of windows without a break. *)
+   time that its payer does not need is lent, than under PTPS, where it is idle. Then why cbs_edf is
+   only of windows without a break. The last are of the PSEDF paper (docs/analysis/sedf.md): its
+   response times, which take kept slices for periodic tasks, and its test of a driver domain. *)
 
 From Coq Require Import Arith List Lia.
 Import ListNotations.
-From Hyperperiod Require Import model supply tasks host runs cbs cbs_runs.
+From Hyperperiod Require Import model supply tasks host runs cbs slices account_runs driver_loop.
 
 (* Two servers, B in every P above C in every Q. *)
 Definition two_servers (P B Q C s : nat) : server :=
@@ -228,7 +229,7 @@ Theorem cbs_with_breaks_refuted : exists servers domains arrives h inner s a t,
   bandwidth_at_most_1 2 servers /\ arriving 2 arrives h /\
   earliest_pays 2 servers arrives h /\ sharing Idle servers h /\
   (forall i, i < 2 -> inside h i (domains i) (inner i) /\ anew arrives i (domains i) (inner i)) /\
-  s < 2 /\ throughout (wants h s) a t /\ amount (paid h s) a t < cbs_bound servers s t.
+  s < 2 /\ throughout (wants h s) a t /\ amount (paid h s) a t < general_bound servers s t.
 Proof.
   set (domains s := match s with 0 => short_jobs | _ => once [12] end).
   set (given s := match s with 0 => short_run | _ => coming [12] [0] end).
@@ -237,15 +238,129 @@ Proof.
     do 6 (destruct k as [|k]; [cbn; lia|]). destruct k; cbn; lia. }
   assert (shape : forall s i, i < size (domains s) -> 0 < period (members (domains s) i))
     by (intros [|s] i _; cbn; lia).
-  exists (two_servers 6 3 4 2), domains, (cbs_arrives 2 (two_servers 6 3 4 2) domains given),
-    (cbs_pcpu 2 (two_servers 6 3 4 2) domains given),
-    (cbs_inner 2 (two_servers 6 3 4 2) domains given), 0, 5, 9.
+  set (kept := bandwidths (two_servers 6 3 4 2)).
+  exists (two_servers 6 3 4 2), domains, (arrivals 2 kept domains given),
+    (account_pcpu 2 kept domains given), (account_inner 2 kept domains given), 0, 5, 9.
   split; [intros [|i] _; cbn; lia|]. split.
   { exists 12. split; [lia|]. split; [|vm_compute; lia].
     intros [|i] _; [now exists 2|now exists 3]. }
   split; [intros s x _; apply arriving_is; auto|]. split; [apply cbs_pays|].
-  split; [apply cbs_shares|]. split; [intros s _; split; [apply inside_is|apply anew_is]; auto|].
+  split; [apply account_shares|].
+  split; [intros s _; split; [apply inside_is|apply anew_is]; auto|].
   split; [lia|]. split; [|vm_compute; lia].
   intros x there. assert (In x (seq 5 9)) as at_work by (apply in_seq; lia).
   repeat destruct at_work as [<-|at_work]; [vm_compute; reflexivity..|easy].
+Qed.
+
+(* * Response times of PSEDF *)
+
+(* Section VI of the PSEDF paper takes r = s + sum over those above of ceil(r / p) s for the worst
+   response of a domain: here 3 ns below a driver with 2 ns in every 6 come to 5. The driver has
+   used 1 ns of its slice when work comes to both at 5. It spends the rest, and at 6 the next slice.
+   *)
+Theorem psedf_response_refuted : exists servers domains works h inner s j t,
+  (forall i, i < 2 -> 0 < budget (servers i) <= every (servers i)) /\
+  working 2 works h /\ slices_pay 2 servers works h ByRank /\ sharing Idle servers h /\
+  (forall i, i < 2 -> inside h i (domains i) (inner i)) /\
+  s < 2 /\ t <= every (servers s) /\
+  rbf 2 (fun i => as_task (servers i)) (fun i => rank (servers i)) s t <= t /\
+  (forall x, x < release (inner s) j -> ~ wants h s x) /\ work (inner s) j <= budget (servers s) /\
+  ~ complete (inner s) j (release (inner s) j + t).
+Proof.
+  set (costs s := match s with 0 => [1; 12] | _ => [3] end).
+  set (given s := coming (costs s) match s with 0 => [0; 5] | _ => [5] end).
+  set (domains s := once (costs s)). set (kept := slices (two_servers 6 2 12 3) ByRank).
+  exists (two_servers 6 2 12 3), domains, (works_at 2 kept domains given),
+    (account_pcpu 2 kept domains given), (account_inner 2 kept domains given), 1, (0, 0), 5.
+  split; [intros [|i] _; cbn; lia|]. split; [easy|]. split; [apply slices_paid|].
+  split; [apply account_shares|]. split.
+  { intros i _. apply inside_is; [intros k low; cbn; lia|apply coming_jobs]. }
+  split; [lia|]. split; [cbn; lia|]. split; [vm_compute; lia|]. split; [|split; vm_compute; lia].
+  intros x there. cbn in there. do 5 (destruct x as [|x]; [vm_compute; discriminate|]). lia.
+Qed.
+
+(* The way in and out. By the paper an answer is out in time if r is within the deadline, here 4 of
+   4, and so are a period and a slice of the driver, 3 and 1. The first packet comes at 0 and is out
+   at 4, when the second one comes. That finds the slice used up, waits for the next one at 6, and
+   its answer for the one at 9. *)
+
+(* When a job is released, and its work: of the driver, on either way, and of the domain behind it.
+   There are two packets. *)
+Definition of_two (from : list nat) (needs k : nat) : nat * nat :=
+  if k <? 2 then (nth k from 0, needs) else (4 * k, 0).
+
+Definition way (s : nat) (j : job) : nat * nat :=
+  match s, fst j with
+  | 0, 0 => of_two [0; 4] 1 (snd j)
+  | 0, _ => of_two [3; 9] 1 (snd j)
+  | _, _ => of_two [1; 7] 2 (snd j)
+  end.
+
+Definition way_domain (s : nat) : domain :=
+  {| size := match s with 0 => 2 | _ => 1 end;
+     members := fun _ => {| cost := 2; period := 4; deadline := 1; jitter := 5 |};
+     model.scheduler := EarliestDeadline |}.
+
+Definition way_run (s : nat) : run :=
+  {| arrival := fun j => 4 * snd j; release := fun j => fst (way s j);
+     work := fun j => snd (way s j); runs := fun _ => None |}.
+
+(* A job is handed over where the one before is done, and was not an instant before. *)
+Lemma handed before i after j : release before i <= release after j ->
+  complete before i (release after j) ->
+  release after j = release before i \/ ~ complete before i (release after j - 1) ->
+  hands_over before i after j.
+Proof.
+  intros later done first x. split.
+  - intros now. split; [lia|]. now apply (complete_later _ _ (release after j)).
+  - intros [came done_by]. destruct first as [same|open]; [lia|].
+    destruct (Nat.le_gt_cases (release after j) x) as [|early]; [assumption|exfalso].
+    apply open, (complete_later _ _ x); [assumption|lia].
+Qed.
+
+Theorem psedf_way_refuted : exists one driver domains driver_on domain_on due,
+  passes one driver domains /\ flows one = 1 /\
+  served 2 driver_on driver /\ served 1 domain_on (domains 0) /\
+  those driver_on = those domain_on /\ on driver_on = on domain_on /\
+  packet one <= budget (its_server driver_on) /\ answer one 0 <= budget (its_server domain_on) /\
+  due <= apart one 0 /\
+  budget (its_server driver_on) + every (its_server driver_on) <= due /\
+  rbf 2 (fun i => as_task (those domain_on i)) (fun i => rank (those domain_on i))
+    (who domain_on) due <= due /\
+  ~ complete driver (1, 1) (release driver (0, 1) + due).
+Proof.
+  set (servers := two_servers 3 1 4 2). set (kept := account_runs.slices servers ByRank).
+  set (h := account_pcpu 2 kept way_domain way_run).
+  set (inner := account_inner 2 kept way_domain way_run).
+  set (at_ s := {| many := 2; those := servers; has_work := works_at 2 kept way_domain way_run;
+    on := h; who := s |}).
+  assert (jobs : forall s, jobs_of (size (way_domain s)) (members (way_domain s)) (way_run s)).
+  { intros s i k _. cbn [arrival release work way_run members way_domain period jitter cost].
+    destruct s as [|s], i as [|i]; destruct k as [|[|k]]; cbn; lia. }
+  assert (serves : forall s, s < 2 -> served (size (way_domain s)) (at_ s) (inner s)).
+  { intros s low. destruct (inside_is 2 kept way_domain way_run s) as (_ & busy_is & fifo);
+      [intros; cbn; lia|apply jobs|].
+    split; [exact low|]. split; [intros [|i] _; cbn; lia|]. split; [easy|].
+    split; [apply slices_paid|]. split; [apply account_shares|]. split; [exact busy_is|].
+    destruct fifo as [legal first]. split; [exact legal|]. intros x j got waits.
+    destruct (first x j got waits) as (other & ran & sooner & order). exists other.
+    split; [exact ran|]. unfold local_key, due in sooner, order. cbn in sooner, order |- *.
+    split; [lia|]. intros same equal. apply order; [exact same|lia]. }
+  exists {| flows := 1; packet := 1; apart := fun _ => 4; answer := fun _ => 2 |}, (inner 0),
+    (fun _ => inner 1), (at_ 0), (at_ 1), 4.
+  assert (comes : forall s j, release (inner s) j = fst (way s j)) by reflexivity.
+  assert (needs : forall s j, work (inner s) j = snd (way s j)) by reflexivity.
+  assert (no_work : forall s i k x, complete (inner s) (i, S (S k)) x).
+  { intros s i k x. unfold complete. rewrite needs.
+    replace (snd (way s (i, S (S k)))) with 0; [apply Nat.le_0_l|].
+    destruct s as [|s], i as [|i]; reflexivity. }
+  split; [|split; [reflexivity|split; [apply (serves 0); lia|split; [apply (serves 1); lia|]]]].
+  - intros i k low. cbn [flows] in low. destruct i as [|i]; [|lia].
+    cbn [flows packet apart answer Nat.add]. rewrite !comes, !needs.
+    do 4 (split; [destruct k as [|[|k]]; cbn; lia|]).
+    split; destruct k as [|[|k]].
+    3, 6: apply handed; [rewrite !comes; cbn; lia|apply no_work|left; now rewrite !comes].
+    all: apply handed; [rewrite !comes; cbn; lia|vm_compute; lia|right; vm_compute; lia].
+  - split; [reflexivity|]. split; [reflexivity|]. do 3 (split; [cbn; lia|]). split; [cbn; lia|].
+    split; [vm_compute; lia|vm_compute; lia].
 Qed.

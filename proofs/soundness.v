@@ -681,6 +681,6 @@ Proof.
     + intros i low. destruct (numbers_good sys good p i low) as (some & _). cbn. lia.
     + pose proof (test_known sys good p s inside judged) as enough. now rewrite is_it in enough.
     + now apply begun.
-    + unfold cbs_bound. cbn [server_of every budget]. fold one.
+    + unfold general_bound. cbn [server_of every budget]. fold one.
       destruct (v_form one); [exact test|]. now destruct (special eq_refl) as (_ & not_it & _).
 Qed.

@@ -3,9 +3,9 @@
 
 The definitions that the theorems are about compute what the analysis computes (`supply_bound`,
 `request_bound`, `demand_bound`), on all small servers and on drawn tasks: Coq is asked. So it is
-whether drawn deferrable servers pass their tests, which budgets serve drawn tasks, what is known of
-drawn servers, for the accounts that constant bandwidth servers have in the naive model, and whether
-drawn hops keep their bounds.
+whether drawn deferrable servers pass their tests, which budgets serve drawn tasks, how long parts
+of drawn slices take, what is known of drawn servers, for the accounts that constant bandwidth
+servers and slices have in the naive models, and whether drawn hops keep their bounds.
 
 A falsehood is a copy of the files in which one definition says what is not so, as the floor that
 the paper prints in place of the ceiling. A copy in which a claim is not proved is refused as well.
@@ -23,6 +23,9 @@ from pathlib import Path
 
 import pytest
 from tests.model_naive.model import Params, Policy, Setup, Spare
+from tests.model_naive.slices import Slice
+from tests.model_naive.slices import Vcpu as SliceVcpu
+from tests.model_naive.slices import World as SliceWorld
 from tests.model_naive.workload import Run
 from tests.support.flow_attack import analysis_of
 from tests.support.worlds import domain, event, flow, system, task
@@ -32,6 +35,12 @@ from hyperperiod._analysis import Local, Shape
 from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.supply_bound import Supply
+from hyperperiod.analysis.driver_loop.driver_domain import (
+    PlacedPlant,
+    Plant,
+    Service,
+    slice_response,
+)
 from hyperperiod.analysis.flows.busy_window import busy_window
 from hyperperiod.analysis.flows.found import FlowAnalysis
 from hyperperiod.analysis.flows.responses import kept_demand
@@ -67,6 +76,9 @@ FALSEHOODS: dict[str, Change] = {
     "csa-lemma-2-without-lending": ("refuted.v", "sharing Lend servers", "sharing Idle servers"),
     "cbs-renewed-too-late": ("cbs.v", "<? left its * every one", "<? left its * every one - 1"),
     "cbs-without-a-bound-for-breaks": ("refuted.v", "0, 5, 9.", "0, 5, 6."),
+    "psedf-with-one-less": ("refuted.v", "two_servers 6 2 12 3", "two_servers 6 1 12 3"),
+    "psedf-way-with-more-slice": ("refuted.v", "two_servers 3 1 4 2", "two_servers 3 2 4 2"),
+    "slices-begun-early": ("slices.v", "until before <=? x)", "until before <=? x + 1)"),
     "jobs-in-any-order": ("model.v", "-> snd other <= snd j", "-> True"),
     "overheads-without-debts": ("overheads.v", "(m + 1) * C.", "C."),
     "hops-without-spread": ("flows.v", "jitter (member o) + W <=", "jitter (member o) <="),
@@ -119,9 +131,47 @@ LONG_FALSEHOODS: dict[str, Change] = {
     ),
     "cbs-anew-too-soon": ("cbs.v", "release r j < x ->", "S (release r j) < x ->"),
     "cbs-payer-without-budget": (
-        "cbs_runs.v",
+        "account_runs.v",
         "working s past && (0 <? left",
         "true || (0 <? left",
+    ),
+    "slices-in-any-order": ("slices.v", "| ByDeadline => until (slice s x)", "| ByDeadline => x"),
+    "slices-window-one-longer": (
+        "slices_supply.v",
+        "(exists t, t <= every (servers s) /\\",
+        "(exists t, t <= every (servers s) + 1 /\\",
+    ),
+    "slices-kept-to-one-before": (
+        "slices.v",
+        "a + t <= until (slice s a) ->",
+        "a + t < until (slice s a) ->",
+    ),
+    "slices-time-of-nobody": (
+        "slices_supply.v",
+        "h by_order -> sharing by_slack servers h ->",
+        "h by_order ->",
+    ),
+    "slices-run-out-of-turn": (
+        "account_runs.v",
+        "ByDeadline => until its end",
+        "ByDeadline => x end",
+    ),
+    "driver-without-a-wait": (
+        "driver_loop.v",
+        "every (its_server one) - budget (its_server one) + t.",
+        "t.",
+    ),
+    "driver-passed-once": ("psedf.v", "bound i := 2 * D + late i in", "bound i := D + late i in"),
+    "driver-with-longer-periods": (
+        "driver_loop.v",
+        "late = 2 * R /\\ P <= apart one i",
+        "late = 2 * R",
+    ),
+    "driver-with-one-period-over": ("driver_loop.v", "then P else 2 * P", "then P else P"),
+    "driver-with-packets-too-close": (
+        "psedf.v",
+        "(forall i, i < flows one -> bound i <= apart one i) ->\n  forall i k",
+        "forall i k",
     ),
     "least-of-two-fails": ("least.v", "(1 < k -> ~ passes (k - 1))", "(2 < k -> ~ passes (k - 2))"),
     "more-budget-sooner": (
@@ -424,6 +474,36 @@ def server_claims() -> Iterator[str]:
             yield f"{drawn} map ({test}) (seq 0 3) = [{said}]"
 
 
+def response_claims() -> Iterator[str]:
+    """The time that a part of each of three slices takes with it at hand; 0: more than a period.
+
+    The plant of the packets is on another pcpu.
+    """
+    rng = random.Random(20261202)
+    apart = Server(3, "apart", 9, 3, 0)
+    plant = Plant((Service("apart", 9, 9, 1),), 1, 1)
+    for _ in range(60):
+        servers = tuple(
+            Server(
+                place, f"vm{place}", period, rng.randint(1, (period + 3) // 4), rng.randint(0, 2)
+            )
+            for place, period in enumerate(rng.choices(range(2, 25), k=3))
+        )
+        records = "; ".join(
+            f"Build_server {one.period_ns} {one.budget_ns} {one.period_ns} {one.priority}"
+            for one in servers
+        )
+        group, own = Group(servers), rng.choice(servers)
+        part = rng.randint(1, own.budget_ns)
+        placed = PlacedPlant(plant, own, group, ((apart, Group((apart,))),))
+        found = slice_response(placed, own, group, part).bound_ns or 0
+        yield (
+            f"let s i := nth i [{records}] (Build_server 1 1 1 0) in"
+            f" hd 0 (filter (fun t => Nat.leb ({part} + job_rbf 3 (fun o => as_deferrable (s o))"
+            f" (fun o => rank (s o)) {own.order} 0 t) t) (seq 1 {own.period_ns})) = {found}"
+        )
+
+
 def budget_claims() -> Iterator[str]:
     """Which budgets of a period serve two drawn tasks, 60 times: the least and those above it.
 
@@ -568,7 +648,7 @@ def known_claims() -> Iterator[str]:
 
 
 def cbs_claims() -> Iterator[str]:
-    """The accounts of two or three constant bandwidth servers in 100 worlds of the naive model.
+    """The accounts of two or three constant bandwidth servers in 100 worlds of a naive model.
 
     Who pays there is asserted to be one with work, budget and the earliest deadline of these.
     """
@@ -594,7 +674,76 @@ def cbs_claims() -> Iterator[str]:
             kept = "; ".join(f"Build_account {accounts[v]}" for _, _, accounts in rows)
             server = f"(Build_server {own.period} {own.budget} {own.period} 0)"
             at = " ".join(f"(fun x => nth x [{row}] false)" for row in (arrives, paid))
-            yield f"map (account_of {server} {at}) (seq 0 30) = [{kept}]"
+            yield f"map (cbs_of {server} {at}) (seq 0 30) = [{kept}]"
+
+
+def slice_claims() -> Iterator[str]:
+    """The accounts of one to three slice servers in 200 worlds of a naive model, by either order.
+
+    Under fixed priority there may be one more, an ordinary one that pays behind them. Who pays is
+    asserted to be the first of those with work and some of their slice.
+    """
+    rng = random.Random(20261201)
+    for order in ("edf", "fp") * 100:
+        vcpus = [
+            Slice(period, rng.randint(1, period), rng.randint(0, 2), extra=rng.random() < 0.5)
+            for period in rng.choices(range(2, 9), k=rng.randint(1, 3))
+        ]
+        ranks = [one.priority or 0 for one in vcpus]
+        judged = range(len(vcpus))
+        if order == "fp" and rng.random() < 0.5:
+            vcpus.append(Slice(rng.randint(2, 8), 2))
+        world = SliceWorld(vcpus, "classes" if order == "fp" else "keep", order, booted=True)
+        backlog = [0] * len(vcpus)
+        rows: list[tuple[list[bool], int | None, list[tuple[int, int]]]] = []
+        for now in range(30):
+            if now:
+                pass_tick(world, backlog)
+            for v, units in enumerate(rng.choices((0, 0, 1, 1, 2, 5), k=len(vcpus))):
+                if units and not backlog[v]:
+                    world.wake(v)
+                backlog[v] += units
+            runs = world.decide()
+            payer = None if world.in_extra else runs
+            accounts = [slice_account(world.vcpus[v], now) for v in judged]
+            ready = [v for v in judged if backlog[v] and accounts[v][0]]
+            turns = [ranks[v] if order == "fp" else accounts[v][1] for v in ready]
+            first = {v for v, turn in zip(ready, turns, strict=True) if turn == min(turns)}
+            assert payer in first if ready else payer in (None, *range(len(judged), len(vcpus)))
+            rows.append(([backlog[v] > 0 for v in judged], payer, accounts))
+        for v in judged:
+            works = "; ".join(str(working[v]).lower() for working, _, _ in rows)
+            paid = "; ".join(str(v == payer).lower() for _, payer, _ in rows)
+            kept = "; ".join("Build_account {} {}".format(*accounts[v]) for _, _, accounts in rows)
+            server = f"(Build_server {vcpus[v].period} {vcpus[v].slice} {vcpus[v].period} 0)"
+            at = " ".join(f"(fun x => nth x [{row}] false)" for row in (works, paid))
+            yield f"map (slice_of {server} {at}) (seq 0 30) = [{kept}]"
+
+
+def pass_tick(world: SliceWorld, backlog: list[int]) -> None:
+    """A tick passes in the world; who ran in it has a unit less to do, and blocks without any."""
+    runs = world.runs
+    world.elapse()
+    if runs is not None:
+        backlog[runs] -= 1
+        if not backlog[runs]:
+            world.block(runs)
+
+
+def slice_account(vcpu: SliceVcpu, now: int) -> tuple[int, int]:
+    """Returns what is left of a slice, and its deadline; of one that waits for a period, its begin.
+
+    The naive model looks at a period that is over, of a vcpu with work that waits for others, only
+    when it decides again: it is caught up here.
+    """
+    if vcpu.begin > now:
+        return 0, vcpu.begin
+    late = now - vcpu.deadline
+    if vcpu.work and late >= 0:
+        return vcpu.params.slice, vcpu.deadline + (
+            late // vcpu.params.period + 1
+        ) * vcpu.params.period
+    return vcpu.params.slice - vcpu.used, vcpu.deadline
 
 
 def draw_domain_of_hops(rng: random.Random, number: int) -> Domain:
@@ -768,7 +917,7 @@ def in_coq(proved: Path, claims: list[str], given: str = "") -> None:
     """
     (proved / "claims.v").write_text(
         "From Coq Require Import Arith Bool List. Import ListNotations.\n"
-        f"From Hyperperiod Require Import model cbs known.\n{given}"
+        f"From Hyperperiod Require Import model cbs slices known.\n{given}"
         + "".join(f"Goal {claim}. Proof. vm_compute. reflexivity. Qed.\n" for claim in claims)
     )
     try:
@@ -779,7 +928,8 @@ def in_coq(proved: Path, claims: list[str], given: str = "") -> None:
 
 @COQ
 def test_coq_and_the_analysis_compute_the_same(proved: Path) -> None:
-    in_coq(proved, [*supply_claims(), *task_claims(), *server_claims(), *budget_claims()])
+    drawn = chain(task_claims(), server_claims(), response_claims(), budget_claims())
+    in_coq(proved, [*supply_claims(), *drawn])
 
 
 @COQ
@@ -790,8 +940,8 @@ def test_coq_and_the_analysis_know_the_same_of_other_servers(proved: Path) -> No
 
 
 @COQ
-def test_coq_and_the_naive_model_keep_the_same_accounts(proved: Path) -> None:
-    in_coq(proved, [*cbs_claims()])
+def test_coq_and_the_naive_models_keep_the_same_accounts(proved: Path) -> None:
+    in_coq(proved, [*cbs_claims(), *slice_claims()])
 
 
 @COQ
@@ -827,8 +977,8 @@ def is_refused(proved: Path, folder: Path, change: Change) -> None:
     """Asserts that a proof breaks on the change, and not the definitions."""
     files = (
         "supply|tasks|harmonic|host|deferrable|soundness|beginnings"
-        "|runs|refuted|cbs_supply|cbs_runs|least|overhead_servers|overhead_supply"
-        "|overhead_deferrable|flow_bounds|flow_runs|known_supply|known_table"
+        "|runs|refuted|cbs_supply|slices_supply|psedf|account_runs|least|overhead_servers"
+        "|overhead_supply|overhead_deferrable|flow_bounds|flow_runs|known_supply|known_table"
     )
     with pytest.raises(NotProved, match=rf'File "./({files}).v", line \d+'):
         build(falsified(proved, folder, *change), change[0])

@@ -206,8 +206,9 @@ def _rules(system: System) -> Rules:
 def _system_beyond(system: System) -> str:
     """Returns what of a whole system no theorem is about; empty if there is nothing."""
     policy, rules = system.policy, _rules(system)
-    if (rules.budget, rules.order, rules.scope) not in SERVER_THEOREMS or find_proof(rules) is None:
-        return f"policy {policy}: no theorem is about it"
+    named = (rules.budget, rules.order, rules.scope) in SERVER_THEOREMS
+    if not named or rules.budget is Budget.SLICE or find_proof(rules) is None:
+        return f"policy {policy}: in the checker no theorem is about it"
     if system.sbf not in (Sbf.GENERAL, Sbf.HARMONIC):
         return f"sbf {system.sbf}: no theorem is about it"
     beyond = [_beyond(system, _OF_SYSTEMS)]

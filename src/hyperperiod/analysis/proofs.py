@@ -220,8 +220,10 @@ THEOREMS = {
     _PERIODIC: ("periodic_supply",),
     _POLLING: ("polling_supply",),
     _DEFERRABLE: ("deferrable_supply",),
+    _SLICE: ("slice_supply",),
 }
-"""The theorem in proofs/supply.v about the supply of a budget rule, for all rows that have it."""
+"""The theorem in proofs/ about the supply of a budget rule, for all rows that have it: no less than
+their bound, and of slices under EDF more."""
 
 SERVER_THEOREMS = {
     (_PERIODIC, _FP, _ONE): ("servers_fixed_priority",),
@@ -231,6 +233,9 @@ SERVER_THEOREMS = {
     (_DEFERRABLE, _FP, _ONE): ("deferrable_fixed_priority", "deferrable_on_one_grid"),
     (_DEFERRABLE, _EDF, _ONE): ("deferrable_edf",),
     (_CBS, _EDF, _ONE): ("cbs_edf",),
+    (_SLICE, _FP, _ONE): ("slices_fixed_priority",),
+    (_SLICE, _EDF, _ONE): ("slices_edf",),
+    (_SLICE, _FP_EDF, _ONE): ("slices_fixed_priority",),
 }
 """The theorems in proofs/ about a row's tests beside "alone", in their order: who passes gets its
 budget, and under cbs, whose periods are its own, supplies the bound."""

@@ -31,7 +31,8 @@ than R_i before a period's end: let a chain of periods begin with a wake; period
 at T. A job that runs in it although woken before T was woken after T - R_i, or waited for T since
 it found no slice, and then by induction its packet came after T - D - R_i. So the packet of the
 job behind it comes after T + p_i^x - D - R_i, and has a slice D + R_i after that at the latest:
-the whole is 2 D + 2 R_i.
+the whole is 2 D + 2 R_i. All this is proved by machine for k flows, with R from slices alone and no
+overheads: psedf_answers in proofs/psedf.v.
 
 All in one piece (`round_trip`). At each instant from a packet's arrival to its answer, on the pcpu
 where it is, one of these runs, or its own vcpu has no slice left:

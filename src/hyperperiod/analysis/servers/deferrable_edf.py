@@ -13,7 +13,8 @@ others with deadlines no later than its own. Those others spend at most W_k ther
 enforced, unused budget does not outlive its period, and the window ends where the last of those
 periods may end. Nothing is assumed about when or whether the others have work. Proved by machine
 for one pcpu, without overheads, where it says B_i + sum W_k <= P_i: deferrable_edf in
-proofs/deferrable.v.
+proofs/deferrable.v; of slices, whose periods begin with their work, slices_edf in
+proofs/slices_supply.v.
 
 Assumptions: periods and budgets in whole time units; servers refill at multiples of their
 periods. Overheads count as time in which the pcpu ran another.

@@ -5,7 +5,8 @@ Papers: Strosnider, Lehoczky and Sha, IEEE Trans. Computers 1995, for the back-t
 Davis and Burns, "Hierarchical fixed priority pre-emptive scheduling", RTSS 2005, for the form:
 the least fixed point of R = B_i + sum over others of equal or higher priority
 ceil((R + P_k - B_k) / P_k) B_k must be at most P_i. Proved by machine, without overheads:
-deferrable_fixed_priority in proofs/deferrable.v.
+deferrable_fixed_priority in proofs/deferrable.v; of slices, whose periods begin with their work,
+slices_fixed_priority in proofs/slices_supply.v.
 
 Assumptions: a deferrable server may idle first, spend its budget at the end of one period and
 again at the start of the next; hence the jitter P_k - B_k of those above. What is promised: a
