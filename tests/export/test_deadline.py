@@ -83,10 +83,10 @@ for name in start attach stop; do busybox sed "s,^#!/bin/sh,," /bin/$name.sh >/$
 /bin/busybox sh /start 2>/left/complaints || give_up "start.sh: $(busybox cat /left/complaints)"
 /bin/busybox sh /start
 /bin/load hog & a=$!
-/bin/load hog & b=$!
+busybox sh -c 'echo CPU 0/KVM >/proc/self/comm; while :; do :; done' & b=$!
 /bin/load hog & rest=$!
 /bin/busybox sh /attach a $a
-/bin/busybox sh /attach b $b
+/bin/busybox sh /attach b -p $b
 echo $rest >/sys/fs/cgroup/deadline-s/cgroup.procs
 /bin/busybox sh /attach c $a 2>/left/refused; echo $? >>/left/refused
 /bin/busybox sh /attach a $a $b 2>/left/many; echo $? >>/left/many
@@ -124,7 +124,8 @@ def programs(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.slow
 def test_the_kernel_gives_the_budgets_and_no_more(tmp_path: Path) -> None:
-    """Two threads that always want the cpu, and one without a server beside them."""
+    """Two threads that always want the cpu, one found as the vcpu of a VM, and one without a server
+    beside them."""
     exported(tmp_path, system(A, B, REST, policy="cbs"))
     found = files_left(
         SCRIPT, tmp_path, first="", cpus=2, icount=False, programs=programs(tmp_path)

@@ -16,6 +16,8 @@ TESTS = Path(__file__).parents[1]
 MODEL = TESTS.parent / "docs" / "examples" / "steering.amxmi"
 STEERING = MODEL.read_text()
 US = 1_000
+DEFAULT = '<default xsi:type="am:DiscreteValueConstant" value="900000"/>\n          '
+OWN = '<extended key="'
 
 
 def test_a_model_becomes_a_system() -> None:
@@ -68,6 +70,8 @@ def test_a_pipe_is_known_by_its_text(tmp_path: Path) -> None:
         ('priority="7"', 'priority="high"', "'high'"),
         ('<recurrence value="5" unit="ms"/>', "", "no recurrence"),
         ('<recurrence value="5" unit', '<recurrence value="-5" unit', "'-5'"),
+        ('<lowerBound value="0" unit="us"/>', '<lowerBound value="-1" unit="us"/>', "'-1'"),
+        (f"{DEFAULT}{OWN}Fast", f"{OWN}Slow", "nothing for cores of Fast"),
         ("</tasks>", "</tasks><isrs/>", "an interrupt"),
         ("<am:Amalthea ", "<!DOCTYPE a><am:Amalthea ", "a document type"),
         ("am:Amalthea", "am:Other", "the element am:Other as the outermost"),

@@ -276,8 +276,8 @@ def _readme(system: System, cpus: tuple[int, ...], partitions: Sequence[Pool]) -
     folder = f"/etc/hyperperiod/{plain_name(system)}"
     head = beginning(system, "Linux's SCHED_DEADLINE", TARGET, cpus, partitions)
     return f"""{head}
-1. Linux 6.8 or later, with cgroups of version 2 and util-linux (`chrt`). The cpus in the table are
-   taken out of all others' hands; the first one should stay theirs.
+1. Linux (tried on 7.2), with cgroups of version 2 and util-linux (`chrt`). The cpus in the table
+   are taken out of all others' hands; the first one should stay theirs.
 2. As root: `sh start.sh`. It makes a partition of cpusets for each pool, has the kernel end budgets
    by a timer (`HRTICK_DL`), and turns the kernel's own deadline servers off on these cpus.
 3. `sh attach.sh DOMAIN -p PID` gives the vcpus of a running VM of QEMU's (with `-name

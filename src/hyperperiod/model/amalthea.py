@@ -177,6 +177,8 @@ class _Reader:
             table["offset"] = self._time(stimulus, offset, "an offset")
         jitter = next(stimulus.all("jitter"), None)
         if jitter is not None:
+            for least in jitter.all("lowerBound"):
+                self._time(stimulus, least, "a lower bound")
             bound = next(jitter.all("upperBound"), None)
             table["jitter"] = self._time(stimulus, bound, "an upper bound of its jitter")
         return table
@@ -212,8 +214,12 @@ class _Reader:
                 yield one
 
     def _ticks(self, item: Element, core: _Core) -> Fraction:
-        own = (one for one in item.all("extended") if _named(one.attributes["key"]) == core.kind)
-        chosen = next(own, None) or next(item.all("default"), item)
+        others = list(item.all("extended"))
+        own = (one for one in others if _named(one.attributes.get("key", "")) == core.kind)
+        chosen = next(own, None) or next(item.all("default"), None)
+        if chosen is None and others:
+            raise self._refuse(item, f"nothing for cores of {core.kind[:40]}", "a default, or that")
+        chosen = chosen or item
         bounds = [
             one.attributes["value"] if one.tag == "upperBound" else one.attributes["upperBound"]
             for one in chosen.every()
