@@ -115,8 +115,8 @@ def _require_admitted(partition: Pool) -> None:
             None,
             f"budgets of the servers on cpus {_listed(partition)}",
             f"{100 * float(share):.1f} % of a cpu",
-            f"{100 * float(most):.0f} %, which is what the kernel admits (hyperperiod fit --policy"
-            " cbs looks for other periods)",
+            f"{100 * float(most):.0f} %, which is what the kernel admits (shorter interface periods"
+            " may need less)",
         )
 
 
