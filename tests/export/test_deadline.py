@@ -45,24 +45,34 @@ def test_it_is_judged_as_bandwidth_servers(tmp_path: Path) -> None:
     assert str(together.policy) == "cbs+edf+none+global"
 
 
+def test_a_vcpu_without_a_server_keeps_its_place(tmp_path: Path) -> None:
+    both = [{"best_effort": True}, {"interface": server(2, 10)}]
+    folder = exported(tmp_path, system({"name": "a", "vcpu": both}))
+    assert 'servers="- 2000000/10000000" ;;' in (folder / "attach.sh").read_text()
+
+
 def test_each_pcpu_is_a_partition(tmp_path: Path) -> None:
     two = {"name": "c", "interface": server(7.5, 20), "vcpus": 2, "pcpu": 1}
     folder = exported(tmp_path, system({**A, "pcpu": 0}, two, pcpus=2), [3, 5])
     started = (folder / "start.sh").read_text()
     assert started.endswith("partition deadline-s-0 3\npartition deadline-s-1 5\n")
     attached = (folder / "attach.sh").read_text()
-    assert '  a) partition=deadline-s-0 servers="4000000/10000000" ;;\n' in attached
+    assert '  (a) partition=deadline-s-0 servers="4000000/10000000" ;;\n' in attached
     both = "7500000/20000000 7500000/20000000"
-    assert f'  c) partition=deadline-s-1 servers="{both}" ;;\n' in attached
+    assert f'  (c) partition=deadline-s-1 servers="{both}" ;;\n' in attached
 
 
 @pytest.mark.parametrize(
     ("domains", "more", "key"),
     [
         ([{**A, "interface": server(6, 10)}, B, B | {"name": "c"}], {}, "budgets of the servers"),
-        ([{**A, "interface": {"period": 50_000, "budget": 9_000}}], {}, "domain[0].interface.peri"),
+        (
+            [{**A, "interface": {"period": 50_000, "budget": 10_000}}],
+            {},
+            "domain[0].interface.peri",
+        ),
         ([{**A, "interface": server(5, 5_000)}], {}, "domain[0].interface.period"),
-        ([{**A, "interface": {"period": MS, "budget": 1_000}}], {}, "domain[0].interface.budget"),
+        ([{**A, "interface": {"period": MS, "budget": 9_000}}], {}, "domain[0].interface.budget"),
         ([{**A, "name": "a b"}], {}, "domain[0].name"),
         ([{**A, "vcpus": 2, "pcpus": [0, 1]}], {"pcpus": 2}, "domain[0].pcpus"),
         ([A], {"swap": [{"at": MS, "policy": "ptps"}]}, "swap"),
@@ -88,6 +98,8 @@ busybox sh -c 'echo CPU 0/KVM >/proc/self/comm; while :; do :; done' & b=$!
 /bin/busybox sh /attach a $a
 /bin/busybox sh /attach b -p $b
 echo $rest >/sys/fs/cgroup/deadline-s/cgroup.procs
+busybox sleep 1000 & sleeper=$!
+/bin/busybox sh /attach d $sleeper
 /bin/busybox sh /attach c $a 2>/left/refused; echo $? >>/left/refused
 /bin/busybox sh /attach a $a $b 2>/left/many; echo $? >>/left/many
 had() {{
@@ -95,13 +107,17 @@ had() {{
     read up idle </proc/uptime
     echo $up
 }}
+chrt -p $sleeper >/left/asleep
+busybox cat /sys/kernel/debug/sched/fair_server/cpu1/runtime >/left/unfair
 had >/left/before
 busybox sleep {SECONDS}
 had >/left/after
 /bin/busybox sh /stop 2>>/left/complaints
-for each in $a $b; do chrt -p $each; done >/left/ended
+for each in $a $b $sleeper; do chrt -p $each; done >/left/ended
+busybox cat /sys/kernel/debug/sched/fair_server/cpu1/runtime >/left/fair
+/bin/busybox sh /stop 2>>/left/complaints
 busybox ls /sys/fs/cgroup >/left/groups
-kill $a $b $rest
+kill $a $b $rest $sleeper
 """
 SCRIPTS = ("start", "attach", "stop")
 CHRT = b'#!/bin/sh\nexec /bin/linker --library-path /bin /bin/real-chrt "$@"\n'
@@ -126,11 +142,12 @@ def programs(folder: Path) -> dict[str, bytes]:
 def test_the_kernel_gives_the_budgets_and_no_more(tmp_path: Path) -> None:
     """Two threads that always want the cpu, one found as the vcpu of a VM, and one without a server
     beside them."""
-    exported(tmp_path, system(A, B, REST, policy="cbs"))
+    sleeper = {"name": "d", "interface": server(1, 20)}
+    exported(tmp_path, system(A, B, sleeper, REST, policy="cbs"))
     found = files_left(
         SCRIPT, tmp_path, first="", cpus=2, icount=False, programs=programs(tmp_path)
     )
-    assert found["refused"] == b"domain: found c; allowed: a, b\n2\n"
+    assert found["refused"] == b"domain: found c; allowed: a, b, d\n2\n"
     assert found["many"].endswith(b"allowed: one for each vcpu, with 4000000/10000000\n2\n")
     before, after = (
         [Fraction(word) for word in found[name].decode().split()] for name in ("before", "after")
@@ -140,5 +157,8 @@ def test_the_kernel_gives_the_budgets_and_no_more(tmp_path: Path) -> None:
     assert 0.36 < a < 0.41
     assert 0.22 < b < 0.26
     assert 0.30 < rest < 0.42
-    assert found["ended"].decode().count("SCHED_OTHER") == 2
+    assert found["ended"].decode().count("SCHED_OTHER") == 3
+    assert b"SCHED_DEADLINE" in found["asleep"]
+    assert (found["unfair"], found["fair"]) == (b"0\n", b"50000000\n")
+    assert found["complaints"] == b""
     assert b"deadline-s" not in found["groups"]

@@ -5,12 +5,14 @@ the rules of Xen's own schedulers, and what is refused. `test_xl_on_stack.py` ru
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.support.exported import called, server, system
+from tests.support.exported import server, system
 
 from hyperperiod.analysis import analyze
 from hyperperiod.cli import main
@@ -34,29 +36,49 @@ def read(path: Path) -> dict[str, Any]:
     return settings
 
 
+def called(folder: Path, script: str, pools: str = "", domains: str = "") -> list[str]:
+    """What a script has xl do, on a machine with these pools and domains already."""
+    log, programs = folder / "log", folder / "programs"
+    programs.mkdir(exist_ok=True)
+    (folder / "pools").write_text(pools)
+    (programs / "xl").write_text(f"""#!/bin/sh
+case $1 in
+  cpupool-list) cat {folder}/pools ;;
+  list) case " {domains} " in *" $2 "*) ;; *) exit 1 ;; esac ;;
+  *) echo "$*" >>{log} ;;
+esac
+""")
+    (programs / "xl").chmod(0o755)
+    log.write_text("")
+    path = f"{programs}:{os.environ['PATH']}"
+    subprocess.run(["sh", folder / "out" / script], check=True, env={"PATH": path})
+    return log.read_text().splitlines()
+
+
 CONTROL = {"name": "control", "interface": server(2, 10), "pcpu": 0}
 VIDEO = {"name": "video", "interface": server(7.5, 20), "vcpus": 2, "extra": True, "pcpu": 1}
 REST = {"name": "rest", "best_effort": True, "pcpu": 1}
+PARAMETERS = [
+    "sched-rtds -d control -v 0 -p 10000 -b 2000 -e 0",
+    "sched-rtds -d video -v 0 -p 20000 -b 7500 -e 1",
+    "sched-rtds -d video -v 1 -p 20000 -b 7500 -e 1",
+]
 
 
 def test_each_pcpu_is_a_pool_of_rtds(tmp_path: Path) -> None:
     folder = exported(tmp_path, "xen-rtds", system(CONTROL, VIDEO, REST, pcpus=2), [2, 5])
     assert called(folder, "start.sh") == [
-        "xl cpupool-list",
-        "xl cpupool-cpu-remove Pool-0 2",
-        "xl cpupool-create s-0.pool",
-        "xl cpupool-list",
-        "xl cpupool-cpu-remove Pool-0 5",
-        "xl cpupool-create s-1.pool",
-        "xl create -p control.cfg",
-        "xl create -p video.cfg",
-        "xl sched-rtds -d control -v 0 -p 10000 -b 2000 -e 0",
-        "xl sched-rtds -d video -v 0 -p 20000 -b 7500 -e 1",
-        "xl sched-rtds -d video -v 1 -p 20000 -b 7500 -e 1",
-        "xl unpause control",
-        "xl unpause video",
+        "cpupool-cpu-remove Pool-0 2",
+        "cpupool-create s-0.pool",
+        "cpupool-cpu-remove Pool-0 5",
+        "cpupool-create s-1.pool",
+        "create -p control.cfg",
+        "create -p video.cfg",
+        *PARAMETERS,
+        "unpause control",
+        "unpause video",
     ]
-    assert called(folder, "stop.sh") == ["xl destroy control", "xl destroy video"]
+    assert called(folder, "stop.sh") == ["destroy control", "destroy video"]
     pool = read(folder / "out" / "s-1.pool")
     assert (pool["name"], pool["sched"], pool["cpus"]) == ("s-1", "rtds", ["5"])
     video = read(folder / "out" / "video.cfg")
@@ -81,15 +103,30 @@ def test_null_has_a_pcpu_for_each_vcpu(tmp_path: Path) -> None:
     assert read(folder / "out" / "video.cfg")["cpus"] == ["2", "3"]
 
 
-def test_pools_and_domains_that_are_there_are_left_as_they_are(tmp_path: Path) -> None:
+def test_what_is_there_is_left_as_it_is(tmp_path: Path) -> None:
+    """One pool and one domain are there; the pcpu of the other pool is not in Pool-0 any more."""
     folder = exported(tmp_path, "xen-rtds", system(CONTROL, VIDEO, pcpus=2))
-    script = folder / "out" / "start.sh"
-    script.write_text(script.read_text().replace("set -eu", "set -eu\nset -- servers"))
-    assert called(folder, "start.sh") == [
-        "xl sched-rtds -d control -v 0 -p 10000 -b 2000 -e 0",
-        "xl sched-rtds -d video -v 0 -p 20000 -b 7500 -e 1",
-        "xl sched-rtds -d video -v 1 -p 20000 -b 7500 -e 1",
+    found = called(folder, "start.sh", "s-1  1  rtds  y  1\n", "video")
+    assert found == [
+        "cpupool-cpu-remove Pool-0 1",
+        "cpupool-create s-0.pool",
+        "create -p control.cfg",
+        *PARAMETERS,
+        "unpause control",
     ]
+
+
+@pytest.mark.parametrize("pools", ["s-0  1  null  y  1\n", "s-0  2  rtds  y  1\n"])
+def test_a_pool_that_is_another_one_is_not_used(tmp_path: Path, pools: str) -> None:
+    folder = exported(tmp_path, "xen-rtds", system(CONTROL, VIDEO, pcpus=2))
+    with pytest.raises(subprocess.CalledProcessError):
+        called(folder, "start.sh", pools)
+    assert (folder / "log").read_text() == ""
+
+
+def test_no_pool_is_dom0s(tmp_path: Path) -> None:
+    folder = exported(tmp_path, "xen-rtds", system(CONTROL, VIDEO, pcpus=2).replace(name="Pool"))
+    assert (folder / "out" / "the-Pool-0.pool").exists()
 
 
 def test_what_is_judged_is_the_schedulers_own_rule() -> None:
@@ -128,12 +165,17 @@ def test_examples_are_exported_or_refused(tmp_path: Path, name: str, target: str
         (
             "xen-rtds",
             system({"name": "a", "interface": {"period": 10 * MS, "budget": 2_000_001}}),
-            "domain[0].interface.budget",
+            "domain a: interface.budget",
         ),
         (
             "xen-rtds",
             system({"name": "a", "interface": {"period": 10 * MS, "budget": 9_000}}),
-            "domain[0].interface.budget",
+            "domain a: interface.budget",
+        ),
+        (
+            "xen-rtds",
+            system({**CONTROL, "vcpu": [{"best_effort": True}, {"interface": server(2, 10)}]}),
+            "domain[0].vcpu[0].best_effort",
         ),
         ("xen-null", system({**CONTROL, "name": "a b"}), "domain[0].name"),
         ("xen-rtds", system({"name": "rest", "best_effort": True}), "domain"),

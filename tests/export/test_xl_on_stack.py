@@ -67,7 +67,7 @@ STOCK_SESSION = """
 set -e
 sh ./start.sh
 sleep 1
-sh ./start.sh servers
+sh ./start.sh
 xl cpupool-list >/results/pools
 xl cpupool-list -c >/results/pcpus
 xl sched-rtds -v all >/results/servers

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hyperperiod.model import InputError, load_system
+from hyperperiod.model import InputError, System, load_system
 
 TESTS = Path(__file__).parents[1]
 MODEL = TESTS.parent / "docs" / "examples" / "steering.amxmi"
@@ -44,6 +44,43 @@ def test_an_older_model_counts_instructions() -> None:
     assert (lamp.wcet_ns, lamp.period_ns) == (1500 * US, 20_000 * US), "150,000 at two in 20 ns"
 
 
+def changed(folder: Path, old: str, new: str) -> System:
+    """The system of the model with one thing changed."""
+    assert old in STEERING
+    path = folder / "changed.amxmi"
+    path.write_text(STEERING.replace(old, new))
+    return load_system(path)
+
+
+def test_nothing_is_less_demanding_than_the_model(tmp_path: Path) -> None:
+    """The shorter of two limits counts; work is rounded up, periods and limits are rounded down."""
+    more = STEERING[STEERING.index("    <requirements") : STEERING.index("  </constraintsModel>")]
+    system = changed(tmp_path, more, more + more.replace('value="3"', 'value="5"'))
+    assert system.domains[0].tasks[0].deadline_ns == 3000 * US
+    old = '<recurrence value="10" unit="ms"/>'
+    system = changed(tmp_path, old, '<recurrence value="10000000001" unit="ps"/>')
+    assert system.domains[1].tasks[0].period_ns == 10_000 * US
+
+
+def test_runnables_that_call_one_another_often_are_counted_once(tmp_path: Path) -> None:
+    names = [f"R{number}" for number in range(35)]
+    calls = "".join(
+        f'<runnables name="{name}"><activityGraph>'
+        + 2 * f'<items xsi:type="am:RunnableCall" runnable="{called}?type=Runnable"/>'
+        + "</activityGraph></runnables>"
+        for name, called in zip(names, [*names[1:], "Limit"], strict=True)
+    )
+    path = tmp_path / "changed.amxmi"
+    path.write_text(
+        STEERING.replace("    <labels", f"    {calls}<labels").replace(
+            'runnable="Limit?type=Runnable"/>\n      </activityGraph>',
+            'runnable="R0?type=Runnable"/>\n      </activityGraph>',
+        )
+    )
+    angle, _ = load_system(path).domains[0].tasks
+    assert angle.wcet_ns == -(-(90_001 + 900 * 2**35) * 25 // 2)
+
+
 def test_a_pipe_is_known_by_its_text(tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.write_text(STEERING)
@@ -64,7 +101,13 @@ def test_a_pipe_is_known_by_its_text(tmp_path: Path) -> None:
         ('value="80.0" unit="MHz"', 'value="0" unit="MHz"', "no frequency"),
         ('value="80.0" unit="MHz"', 'value="80.0" unit="rpm"', "the unit 'rpm'"),
         ('task="Assist?', 'task="Other?', "no allocation"),
-        ('responsibility="Core_A?type=ProcessingUnit"', "", "a scheduler of 0 cores"),
+        ('responsibility="Core_A?type=ProcessingUnit"', "", "no core"),
+        ('responsibility="Core_A?', 'responsibility="Gone?', "cores Gone"),
+        (' definition="OSEK?type=SchedulerDefinition"', "", "no algorithm"),
+        ('<taskSchedulers name="On_A"', '<taskSchedulers name="Off"', "no scheduler On_A"),
+        ('value="60000"', 'value="1e999999999"', "'1e999999999'"),
+        ('value="60000"', 'value="1/3"', "'1/3'"),
+        ('<lowerBound value="0" unit="us"/>', "", "no lower bound of its jitter"),
         ('definition="OSEK?', 'definition="Lottery?', "the algorithm Lottery"),
         ('<schedulingParameters priority="7"/>', "", "no priority"),
         ('priority="7"', 'priority="high"', "'high'"),

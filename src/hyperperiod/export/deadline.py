@@ -32,13 +32,13 @@ from hyperperiod.export.pools import (
     pools_of,
 )
 from hyperperiod.export.stock import under, without_ours
+from hyperperiod.hosts.xen.command_line import LINUX_DEADLINES_NS
 from hyperperiod.model import Domain, InputError, System, format_time, to_toml
 from hyperperiod.runs import complete
 
 TARGET: Final = "sched-deadline"
-LEAST_BUDGET_NS: Final = 1_024
-PERIODS_NS: Final = (100_000, 4_194_304_000)
-"""What the kernel takes (`sched_deadline_period_min_us`, `_max_us`)."""
+LEAST_BUDGET_NS: Final = 10_000
+"""The kernel's timer ends no budget sooner (`hrtick_start`)."""
 MOST: Final = Fraction(95, 100)
 """What the kernel admits on each cpu of a partition."""
 
@@ -69,7 +69,7 @@ def export_deadline(
         _require_taken(f"domain[{index}]", domain)
     for partition in partitions:
         _require_admitted(partition)
-    name = plain_name(system)
+    name = f"hyperperiod-{plain_name(system)}"
     return {
         "start.sh": _start(system, partitions),
         "attach.sh": _attach(system, partitions),
@@ -84,7 +84,7 @@ def _require_taken(key: str, domain: Domain) -> None:
     """InputError for servers that the kernel refuses by themselves."""
     for number, keys in enumerate(domain.each_vcpu):
         own = f"{key}.vcpu[{number}]" if domain.own_vcpus else key
-        server, (least, most) = keys.interface, PERIODS_NS
+        server, (least, most) = keys.interface, LINUX_DEADLINES_NS
         if server is None:
             continue
         if not least <= server.period_ns <= most:
@@ -132,13 +132,15 @@ START: Final = """\
 set -eu
 cgroups=/sys/fs/cgroup
 sched=/sys/kernel/debug/sched
+kept=/run/hyperperiod-deadline
 
-[ -d $sched ] || mount -t debugfs debugfs /sys/kernel/debug
+[ -d $sched ] || mount -t debugfs debugfs /sys/kernel/debug || :
 if ! echo HRTICK_DL >$sched/features; then
   echo "this kernel has no HRTICK_DL: budgets would not end before its next tick" >&2
   exit 3
 fi
 echo +cpuset >$cgroups/cgroup.subtree_control
+mkdir -p $kept
 
 # partition NAME CPU...: these cpus for themselves, without the kernel's own servers.
 partition() {
@@ -153,8 +155,11 @@ partition() {
     exit 1
   fi
   for cpu in "$@"; do
-    for server in $sched/*_server/cpu"$cpu"/runtime; do
-      [ ! -e "$server" ] || echo 0 >"$server"
+    for server in fair_server ext_server; do
+      file=$sched/$server/cpu$cpu/runtime
+      [ -e "$file" ] || continue
+      [ -e "$kept/$server-$cpu" ] || cat "$file" >"$kept/$server-$cpu"
+      echo 0 >"$file"
     done
   done
 }
@@ -181,12 +186,41 @@ if [ $# -ne "$(echo $servers | wc -w)" ]; then
   echo "$domain: found $# threads; allowed: one for each vcpu, with $servers" >&2
   exit 2
 fi
+for thread in "$@"; do
+  if [ ! -d "/proc/$process/task/$thread" ]; then
+    echo "$domain: found thread $thread; allowed: threads of process $process" >&2
+    exit 2
+  fi
+done
 
 echo "$process" >"/sys/fs/cgroup/$partition/cgroup.procs"
+# A thread that sleeps comes to the cpus of the partition only when it wakes up.
+kill -STOP "$process"
+trap 'kill -CONT "$process"' EXIT
 for server in $servers; do
-  chrt --deadline --sched-runtime "${server%/*}" --sched-deadline "${server#*/}" \\
-    --sched-period "${server#*/}" --pid 0 "$1"
+  if [ "$server" != - ]; then
+    chrt --reset-on-fork --deadline --sched-runtime "${server%/*}" \\
+      --sched-deadline "${server#*/}" --sched-period "${server#*/}" --pid 0 "$1"
+  fi
   shift
+done
+"""
+STOP: Final = """\
+  folder="/sys/fs/cgroup/$folder"
+  [ -d "$folder" ] || continue
+  while read -r thread; do
+    chrt --other --pid 0 "$thread"
+  done <"$folder/cgroup.threads"
+  while read -r process; do
+    echo "$process" >/sys/fs/cgroup/cgroup.procs
+  done <"$folder/cgroup.procs"
+  rmdir "$folder"
+done
+for file in /run/hyperperiod-deadline/*-*; do
+  [ -e "$file" ] || continue
+  name=${file##*/}
+  cat "$file" >"/sys/kernel/debug/sched/${name%-*}/cpu${name##*-}/runtime"
+  rm "$file"
 done
 """
 
@@ -223,10 +257,10 @@ def _attach(system: System, partitions: Sequence[Pool]) -> str:
         "shift",
         "case $domain in",
         *(
-            f'  {name}) partition={_folder(partition)} servers="{servers}" ;;'
+            f'  ({name}) partition={_folder(partition)} servers="{servers}" ;;'
             for name, (partition, servers) in served.items()
         ),
-        f'  *) echo "domain: found $domain; allowed: {", ".join(served)}" >&2; exit 2 ;;',
+        f'  (*) echo "domain: found $domain; allowed: {", ".join(served)}" >&2; exit 2 ;;',
         "esac",
         ATTACH.rstrip("\n"),
     ]
@@ -234,26 +268,23 @@ def _attach(system: System, partitions: Sequence[Pool]) -> str:
 
 
 def _servers(domain: Domain) -> str:
-    """Returns budget/period (ns) of each vcpu that has a server."""
+    """Returns budget/period (ns) of each vcpu, - for one without a server; "" if none has one."""
+    if not domain.is_served:
+        return ""
     interfaces = (keys.interface for keys in domain.each_vcpu)
-    return " ".join(f"{one.budget_ns}/{one.period_ns}" for one in interfaces if one is not None)
+    return " ".join(
+        "-" if one is None else f"{one.budget_ns}/{one.period_ns}" for one in interfaces
+    )
 
 
 def _stop(system: System, partitions: Sequence[Pool]) -> str:
     lines = [
         "#!/bin/sh",
-        f"# Threads of {system.name} are those of the kernel's usual class again, on any cpu.",
+        f"# Threads of {system.name} are those of the kernel's usual class again, on any cpu, and",
+        "# the kernel's own servers are as they were. What is not there is passed over.",
         "set -u",
         f"for folder in {' '.join(map(_folder, partitions))}; do",
-        '  folder="/sys/fs/cgroup/$folder"',
-        "  while read -r thread; do",
-        '    chrt --other --pid 0 "$thread"',
-        '  done <"$folder/cgroup.threads"',
-        "  while read -r process; do",
-        '    echo "$process" >/sys/fs/cgroup/cgroup.procs',
-        '  done <"$folder/cgroup.procs"',
-        '  rmdir "$folder"',
-        "done",
+        STOP.rstrip("\n"),
     ]
     return "\n".join(lines) + "\n"
 
@@ -282,16 +313,18 @@ def _readme(system: System, cpus: tuple[int, ...], partitions: Sequence[Pool]) -
    by a timer (`HRTICK_DL`), and turns the kernel's own deadline servers off on these cpus.
 3. `sh attach.sh DOMAIN -p PID` gives the vcpus of a running VM of QEMU's (with `-name
    debug-threads=on`, as libvirt starts it) their servers; `sh attach.sh DOMAIN THREAD...` any
-   threads of one process. A best-effort domain needs nothing; it may be put into the partition's
-   folder in `/sys/fs/cgroup`.
-4. `chrt -p THREAD` shows what is in force; `sh stop.sh` ends all of it.
+   threads of one process. A best-effort domain needs nothing; its processes may be put into the
+   partition, `/sys/fs/cgroup/deadline-` and the name of the pool. The process leaves the cgroup
+   that it was in, with its limits, and is stopped for a moment.
+4. `chrt -p THREAD` shows what is in force; `sh stop.sh` ends all of it, but for `HRTICK_DL`. Then
+   processes are in the root cgroup.
 
 Nothing of it survives a reboot, and a server ends with its thread. For the cpus:
 
 ```sh
 mkdir -p {folder} && cp * {folder}/
-cp {plain_name(system)}.service /etc/systemd/system/
-systemctl enable {plain_name(system)}.service
+cp hyperperiod-{plain_name(system)}.service /etc/systemd/system/
+systemctl enable hyperperiod-{plain_name(system)}.service
 ```
 
 For each VM, `attach.sh` where it is started: in libvirt's `/etc/libvirt/hooks/qemu` at `started`,
@@ -303,6 +336,8 @@ or as `ExecStartPost=` of its service.
   the same cpus in what deadlines leave, a twentieth at least, and late if all servers are busy.
 - Interrupts, softirqs and the kernel's own threads of higher classes come first. What was measured
   of them is counted below; a machine with other devices and loads has other numbers.
+- A budget ends by a timer that is set to 10 us at least: who has less left runs so long, and pays
+  it back from the next one. What a thread starts has no server.
 - A thread that works on behalf of another one (locks, io_uring, vhost) is not paid by that one's
   budget.
 - The kernel admits by the sum of bandwidths. On a cpu of its own that is exact; of several cpus

@@ -41,8 +41,9 @@ def chosen_pcpus(system: System, cpus: Sequence[int] | None) -> tuple[int, ...]:
 
 
 def plain_name(system: System) -> str:
-    """Returns the name of the system as one of a pool, a file or a folder."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", system.name).strip("-") or "system"
+    """Returns the name of the system as one of a pool, a file or a folder: Pool-0 is dom0's."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", system.name).strip("-") or "system"
+    return f"the-{name}" if name in ("Pool", "Pool-0") else name
 
 
 def pools_of(system: System, cpus: tuple[int, ...]) -> list[Pool]:

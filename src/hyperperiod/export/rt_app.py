@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hyperperiod.hosts.refuse import refuse
+from hyperperiod.hosts.xen.command_line import LINUX_DEADLINES_NS
 from hyperperiod.model import Domain, InputError, Scheduler, System, Task, TaskKind, format_time
 from hyperperiod.model.units import NS_PER_UNIT
 
@@ -37,8 +38,10 @@ def export_rt_app(system: System) -> dict[str, str | bytes | Path]:
     threads: dict[str, dict[str, Any]] = {}
     for index, domain in enumerate(system.domains):
         for number, task in enumerate(domain.tasks):
-            key = f"domain[{index}].task[{number}]"
-            threads[f"{domain.name}.{task.name}"] = _thread(key, domain, task)
+            key, name = f"domain[{index}].task[{number}]", f"{domain.name}.{task.name}"
+            if name in threads:
+                raise InputError("", None, f"{key}.name", repr(task.name), f"no second {name}")
+            threads[name] = _thread(key, domain, task)
     workload = {"tasks": threads, "global": {"duration": -1, "default_policy": "SCHED_OTHER"}}
     return {
         "workload.json": json.dumps(workload, indent=2) + "\n",
@@ -48,6 +51,9 @@ def export_rt_app(system: System) -> dict[str, str | bytes | Path]:
 
 def _thread(key: str, domain: Domain, task: Task) -> dict[str, Any]:
     if task.kind is TaskKind.BUSY:
+        if domain.is_served:
+            allowed = "busy tasks in best-effort domains: without a server they take all"
+            raise InputError("", None, f"{key}.kind", str(task.kind), allowed)
         thread: dict[str, Any] = {"run": ROUND_US}
     elif task.kind is TaskKind.EVENT or task.period_ns is None or task.wcet_ns is None:
         allowed = "a periodic, sporadic or busy task, with period and wcet"
@@ -63,8 +69,12 @@ def _thread(key: str, domain: Domain, task: Task) -> dict[str, Any]:
         if task.offset_ns:
             thread["delay"] = _whole(f"{key}.offset", task.offset_ns)
         thread |= _policy(key, domain, task, run_us)
-    home = domain.each_vcpu[task.vcpu or 0].pcpu
-    if home is not None:
+    homes = {keys.pcpu for keys in domain.each_vcpu}
+    home = domain.each_vcpu[task.vcpu].pcpu if task.vcpu is not None else None
+    if len(homes) == 1:
+        home = homes.pop()
+    # Linux binds no thread of SCHED_DEADLINE to some of its cpus.
+    if home is not None and thread.get("policy") != "SCHED_DEADLINE":
         thread["cpus"] = [home]
     return {**thread, "taskgroup": f"/{domain.name}"}
 
@@ -73,9 +83,15 @@ def _policy(key: str, domain: Domain, task: Task, run_us: int) -> dict[str, Any]
     """The policy of a thread, and its place in it."""
     if domain.best_effort:
         return {}
-    if domain.scheduler in (Scheduler.EDF, Scheduler.GEDF):
+    scheduler = domain.scheduler.local
+    if scheduler is Scheduler.EDF:
         deadline = _whole(f"{key}.deadline", _deadline_ns(task))
         period = _whole(f"{key}.period", task.period_ns or 0)
+        least, most = (each // US for each in LINUX_DEADLINES_NS)
+        if not least <= period <= most or deadline > period:
+            found = f"deadline {deadline}us, period {period}us"
+            allowed = f"{least}us to {most}us, deadlines within periods, as Linux takes them"
+            raise InputError("", None, key, found, allowed)
         times = {"dl-runtime": run_us, "dl-deadline": deadline, "dl-period": period}
         return {"policy": "SCHED_DEADLINE", **times}
     ranks = {
@@ -83,7 +99,7 @@ def _policy(key: str, domain: Domain, task: Task, run_us: int) -> dict[str, Any]
         Scheduler.RM: lambda one: one.period_ns or 0,
         Scheduler.DM: _deadline_ns,
     }
-    rank = ranks.get(domain.scheduler)
+    rank = ranks.get(scheduler)
     if rank is None:
         return {}
     place = sorted({rank(one) for one in domain.tasks}).index(rank(task))
@@ -123,7 +139,11 @@ def _left_out(system: System) -> Iterator[str]:
         yield "jitter: releases are in time"
     if any(task.blocking_ns for task in tasks):
         yield "blocking: no thread holds what another one needs"
-    plain = [domain for domain in system.domains if domain.scheduler is not Scheduler.EDF]
+    plain = [one for one in system.domains if one.scheduler.local is not Scheduler.EDF]
+    if len(plain) < len(system.domains):
+        yield "cpus of threads under edf: Linux does not bind them"
+    if system.swaps or system.changes:
+        yield "swaps and changes"
     if any(task.deadline_ns not in (None, task.period_ns) for one in plain for task in one.tasks):
         yield "deadlines before or behind the next release, but under edf"
     if any(task.wcet_ns is not None and task.wcet_ns % US for task in tasks):

@@ -38,6 +38,8 @@ def under(system: System, apart: str, together: str) -> System:
     if system.policy.scope is Scope.GLOBAL:
         return with_policy(system, together)
     for index, domain in enumerate(system.domains):
+        if not domain.is_served:
+            continue
         homes = sorted({keys.pcpu for keys in domain.each_vcpu if keys.pcpu is not None})
         if len(homes) > 1:
             raise InputError(

@@ -49,9 +49,17 @@ WHOLE: Final = Interface(period_ns=1_000_000, budget_ns=1_000_000)
 def as_rtds(system: System) -> System:
     """The system as RTDS schedules it, on each pcpu or on all together, as its own policy does.
 
-    Raises InputError for a partitioned domain with vcpus on several pcpus.
+    Raises InputError for a partitioned domain with vcpus on several pcpus, and for one of which
+    only some vcpus have servers: RTDS gives the others a budget of its own.
     """
-    return under(_served(system), "deferrable+edf+extra", "rtds")
+    for index, domain in enumerate(system.domains):
+        for number, keys in enumerate(domain.each_vcpu):
+            if domain.is_served and keys.best_effort:
+                key = f"domain[{index}].vcpu[{number}].best_effort"
+                raise InputError("", None, key, "true", "a server for each vcpu, as RTDS has it")
+    served = under(_served(system), "deferrable+edf+extra", "rtds")
+    command_line.refuse(served)
+    return served
 
 
 def as_null(system: System) -> System:
@@ -64,17 +72,29 @@ def as_null(system: System) -> System:
         pcpus += one.vcpus
         plain = one.replace(pcpu=None, pcpus=own, interface=WHOLE, interface_period_ns=None)
         plain = plain.replace(interface_period_range=None, priority=None, own_vcpus=())
+        plain = plain.replace(spread=False, together=False, apart=())
         domains.append(plain.replace(best_effort=False, extra=False, weight=None))
-    return with_policy(served.replace(domains=tuple(domains), pcpus=pcpus), "ptps")
+    alone = with_policy(served.replace(domains=tuple(domains), pcpus=pcpus), "ptps")
+    command_line.refuse(alone)
+    return alone
 
 
 def _served(system: System) -> System:
-    """The system without its best-effort domains; InputError for what xl cannot say."""
-    command_line.refuse(system)
+    """The system without its best-effort domains; InputError for what is nothing without them."""
     refuse_names(system)
-    domains = tuple(one for one in system.domains if one.is_served)
-    if not domains:
+    names = {one.name for one in system.domains if one.is_served}
+    if not names:
         raise InputError("", None, "domain", "best effort only", "a domain with a server")
+    for index, flow in enumerate(system.flows):
+        gone = [hop for hop in flow.hops if hop.partition(".")[0] not in names]
+        if gone:
+            allowed = "hops in domains with a server: best effort stays in Pool-0"
+            raise InputError("", None, f"flow[{index}].hops", gone[0], allowed)
+    domains = tuple(
+        one.replace(apart=tuple(name for name in one.apart if name in names))
+        for one in system.domains
+        if one.name in names
+    )
     return without_ours(system, "xl sched-rtds").replace(domains=domains)
 
 
@@ -97,7 +117,7 @@ RTDS: Final = StockScheduler(
 - A change with `xl sched-rtds` acts at once, not with the next period: what a server gets in the
   period of a change is not known.
 - A new vcpu has 4 ms in 10 ms and extra time until it is given its own. Domains are made paused for
-  that reason; a domain that reboots by itself has the default again until `sh start.sh servers`.
+  that reason, and one that reboots is ended: `sh start.sh` makes it again.
 - **Do not end a pool of RTDS**: Xen 4.20 panics when its last pcpu leaves. `stop.sh` leaves the
   pools; a reboot ends them.
 - What RTDS does is not recorded decision by decision, and its costs were not measured: those that
@@ -128,13 +148,13 @@ def export_xen_stock(
         _require_parameters(system)
     pools = pools_of(system, chosen)
     files: dict[str, str | bytes | Path] = {
-        f"{domain.name}.cfg": f'{configuration(system, domain, chosen, pool)}pool = "{pool.name}"\n'
+        f"{domain.name}.cfg": f"{configuration(system, domain, chosen, pool)}{_of_pool(pool)}"
         for pool in pools
         for domain in pool.domains
     }
     for pool in pools:
         files[f"{pool.name}.pool"] = _pool_file(pool, scheduler)
-    unit = f"{plain_name(system)}.service"
+    unit = f"hyperperiod-{plain_name(system)}.service"
     files[unit] = _unit(system)
     files["start.sh"] = _start(system, pools, scheduler)
     files["stop.sh"] = _stop(pools)
@@ -145,7 +165,7 @@ def export_xen_stock(
 
 def _require_parameters(system: System) -> None:
     """InputError for servers that `xl sched-rtds` does not take."""
-    for index, domain in enumerate(system.domains):
+    for domain in system.domains:
         for number, keys in enumerate(domain.each_vcpu):
             if keys.interface is None:
                 continue
@@ -156,7 +176,7 @@ def _require_parameters(system: System) -> None:
                     raise InputError(
                         "",
                         None,
-                        f"domain[{index}]{own}.interface.{name}",
+                        f"domain {domain.name}: {own[1:]}{own and '.'}interface.{name}",
                         format_time(found_ns),
                         f"whole microseconds from {format_time(LEAST_NS)} on",
                     )
@@ -167,30 +187,63 @@ def _pool_file(pool: Pool, scheduler: StockScheduler) -> str:
     return f'name = "{pool.name}"\nsched = "{scheduler.name}"\ncpus = [{cpus}]\n'
 
 
+def _of_pool(pool: Pool) -> str:
+    """Returns the lines of a domain's file that belong to its pool."""
+    return f"""pool = "{pool.name}"
+on_reboot = "destroy"  # a new domain would have no parameters until start.sh gives them
+"""
+
+
+START: Final = """\
+set -eu
+cd "$(dirname "$0")"
+created=
+
+# pool NAME CPU...: a pool of this scheduler with these pcpus, unless it is there.
+pool() {
+  pool=$1
+  shift
+  found=$(xl cpupool-list | grep "^$pool " || :)
+  if [ -z "$found" ]; then
+    # Those that an earlier try took are not in Pool-0 any more.
+    for cpu in "$@"; do xl cpupool-cpu-remove Pool-0 "$cpu" || :; done
+    xl cpupool-create "$pool.pool"
+    return
+  fi
+  read -r pool cpus sched rest <<END
+$found
+END
+  if [ "$sched" != "$scheduler" ] || [ "$cpus" != $# ]; then
+    echo "pool $pool: found $sched with $cpus cpus; allowed: $scheduler with $#" >&2
+    exit 1
+  fi
+}
+
+# domain NAME: makes it, paused, unless it is there.
+domain() {
+  if ! xl list "$1" >/dev/null 2>&1; then
+    xl create -p "$1.cfg"
+    created="$created $1"
+  fi
+}
+"""
+
+
 def _start(system: System, pools: Sequence[Pool], scheduler: StockScheduler) -> str:
-    """Returns the script that makes pools and domains; with `servers` it sets those alone."""
+    """Returns the script that makes pools and domains, and sets parameters, as far as they lack."""
     domains = [domain for pool in pools for domain in pool.domains]
     lines = [
         "#!/bin/sh",
         f"# Starts {system.name} under Xen's own scheduler {scheduler.name}; as root in dom0.",
-        "# With the word servers it gives the domains their parameters again, and nothing else.",
-        "set -eu",
-        'cd "$(dirname "$0")"',
-        "",
-        'if [ "${1-}" != servers ]; then',
+        "# What is there already is left as it is; parameters are set again.",
+        START,
+        f"scheduler={scheduler.name}",
+        *(f"pool {pool.name} {' '.join(map(str, pool.cpus))}" for pool in pools),
+        *(f"domain {domain.name}" for domain in domains),
     ]
-    for pool in pools:
-        name = pool.name
-        lines.append(f'  if ! xl cpupool-list | grep -q "^{name} "; then')
-        lines += [f"    xl cpupool-cpu-remove Pool-0 {cpu}" for cpu in pool.cpus]
-        lines += [f"    xl cpupool-create {name}.pool", "  fi"]
-    lines += [f"  xl create -p {domain.name}.cfg" for domain in domains]
-    lines.append("fi")
     if scheduler is RTDS:
-        lines += ["", *(line for domain in domains for line in _parameters(domain))]
-    lines += ["", 'if [ "${1-}" != servers ]; then']
-    lines += [f"  xl unpause {domain.name}" for domain in domains]
-    lines.append("fi")
+        lines += [line for domain in domains for line in _parameters(domain)]
+    lines.append('for name in $created; do xl unpause "$name"; done')
     return "\n".join(lines) + "\n"
 
 
@@ -243,7 +296,7 @@ A best-effort domain of the system is not in here: it stays in Pool-0 with dom0,
    `dom0_max_vcpus=1 dom0_vcpus_pin`, or pin it with `xl vcpu-pin`.
 2. Put your guests into the `.cfg` files: `kernel`, `ramdisk`, `memory`, disks.
 3. As root in dom0: `sh start.sh`. It takes the pcpus from Pool-0, makes the pools, and the domains
-   in them, paused, sets their parameters, and starts them.
+   in them, paused, sets their parameters, and starts them. What is there already it leaves.
 4. `{scheduler.shown_by}` shows what is in force; `sh stop.sh` ends the domains.
 
 Nothing of it survives a reboot by itself. So that it comes back with the machine:

@@ -11,7 +11,8 @@ sporadic task with its shortest distance.
 Labels and channels that runnables read and write take no time here. What decides when something
 runs and has no counterpart (interrupts, events that are waited for, semaphores, switches, tasks
 that are not preemptive, other stimuli) is refused by its name, and so is an execution time without
-an upper bound. Times are rounded up to whole nanoseconds.
+an upper bound, which is taken for the longest. Work, jitter and offsets are rounded up to whole
+nanoseconds, periods and deadlines down.
 
 Read are files from version 0.8 on; from 0.9.3 on runnables have ticks and cores are processing
 units, before that they have instructions.
@@ -19,9 +20,10 @@ units, before that they have instructions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -36,6 +38,7 @@ KeyPath = tuple[str | int, ...]
 
 ROOT = "Amalthea"
 _DEEPEST = 40
+_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
 _TYPE = "xsi:type"
 _HZ = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 _SCHEDULERS = {
@@ -91,8 +94,11 @@ class _Reader:
         self.root = root
         self.lines: dict[KeyPath, int] = {(): root.line}
         self.runnables = self._by_name("swModel", "runnables")
+        self.known: dict[tuple[str, int], Fraction] = {}
         self.stimuli = self._by_name("stimuliModel", "stimuli")
-        self.deadlines = dict(self._limits())
+        self.deadlines: dict[str, int] = {}
+        for task, limit in self._limits():
+            self.deadlines[task] = min(limit, self.deadlines.get(task, limit))
         self.cores = dict(self._cores())
 
     def read(self) -> tuple[TomlTable, Callable[[KeyPath], int]]:
@@ -166,21 +172,22 @@ class _Reader:
             raise self._refuse(task, f"a stimulus {_named(names[0])[:40]} that is not there", "one")
         if _kind(stimulus) == "RelativePeriodicStimulus":
             bound = next(stimulus.all("nextOccurrence", "lowerBound"), None)
-            return {"kind": "sporadic", "period": self._time(stimulus, bound, "a lower bound")}
+            least = self._time(stimulus, bound, "a lower bound", floor)
+            return {"kind": "sporadic", "period": least}
         if _kind(stimulus) != "PeriodicStimulus":
             allowed = "PeriodicStimulus or RelativePeriodicStimulus"
             raise self._refuse(stimulus, f"a {_kind(stimulus)[:40]}", allowed)
         period = next(stimulus.all("recurrence"), None)
-        table = {"kind": "periodic", "period": self._time(stimulus, period, "a recurrence")}
+        table = {"kind": "periodic", "period": self._time(stimulus, period, "a recurrence", floor)}
         offset = next(stimulus.all("offset"), None)
         if offset is not None:
             table["offset"] = self._time(stimulus, offset, "an offset")
         jitter = next(stimulus.all("jitter"), None)
         if jitter is not None:
-            for least in jitter.all("lowerBound"):
-                self._time(stimulus, least, "a lower bound")
-            bound = next(jitter.all("upperBound"), None)
-            table["jitter"] = self._time(stimulus, bound, "an upper bound of its jitter")
+            for name in ("lowerBound", "upperBound"):
+                bound = next(jitter.all(name), None)
+                word = "a lower" if name == "lowerBound" else "an upper"
+                table["jitter"] = self._time(stimulus, bound, f"{word} bound of its jitter")
         return table
 
     def _work(self, of: Element, core: _Core, callers: tuple[str, ...]) -> Fraction:
@@ -198,7 +205,10 @@ class _Reader:
                         f"a call of {name[:40]}, which {'calls it' if called else 'is not there'}"
                     )
                     raise self._refuse(item, found, "runnables that call others")
-                total += self._work(called, core, (*callers, name))
+                if (name, core.number) not in self.known:
+                    work = self._work(called, core, (*callers, name))
+                    self.known[name, core.number] = work
+                total += self.known[name, core.number]
             elif kind in _WORK:
                 total += self._ticks(item, core)
             elif kind not in _FREE:
@@ -245,9 +255,11 @@ class _Reader:
             word = word or _named(one.attributes.get("definition", ""))
             if word in _SCHEDULERS:
                 return _SCHEDULERS[word]
-            if word:
-                raise self._refuse(one, f"the algorithm {word[:40]}", ", ".join(_SCHEDULERS))
-        return "fp" if all(self._priority(*both) is not None for both in inside) else "rm"
+            found = f"the algorithm {word[:40]}" if word else "no algorithm"
+            raise self._refuse(one, found, ", ".join(_SCHEDULERS))
+        raise self._refuse(
+            inside[0][1], f"no scheduler {name[:40]}", "one of the operating systems"
+        )
 
     def _priority(self, task: Element, where: Element) -> int | None:
         """The priority of a task: of its allocation, or of its own properties in older models."""
@@ -268,7 +280,7 @@ class _Reader:
             if _named(one.attributes.get("scheduler", "")) == scheduler:
                 names = one.attributes.get("responsibility", "").split()
                 if len(names) != 1 or _named(names[0]) not in self.cores:
-                    found = f"a scheduler of {len(names)} cores"
+                    found = f"cores {', '.join(map(_named, names))[:60]}" if names else "no core"
                     raise self._refuse(one, found, f"one of {', '.join(self.cores)}")
                 return self.cores[_named(names[0])]
         raise self._refuse(where, f"no core of {scheduler[:40]}", "a schedulerAllocation")
@@ -286,6 +298,7 @@ class _Reader:
         }
         number = 0
         for one in next(self.root.all("hwModel"), self.root).every():
+            ratio = Fraction(1)
             if _kind(one) == "ProcessingUnit":
                 clock = _named(one.attributes.get("frequencyDomain", ""))
                 kind = _named(one.attributes.get("definition", ""))
@@ -293,9 +306,11 @@ class _Reader:
                 prescaler = next(one.all("prescaler"), one)
                 clock = _named(prescaler.attributes.get("quartz", ""))
                 kind = _named(one.attributes.get("coreType", ""))
+                # Examples of APP4MC have 0 where nothing is said.
+                ratio = self._number(one, prescaler.attributes.get("clockRatio", "1")) or ratio
             else:
                 continue
-            rate = clocks.get(clock, Fraction(0)) * per_tick.get(kind, Fraction(1))
+            rate = clocks.get(clock, Fraction(0)) * ratio * per_tick.get(kind, Fraction(1))
             if rate <= 0:
                 raise self._refuse(one, "no frequency", "a frequency above 0")
             yield self._name(one), _Core(number, rate, kind)
@@ -315,16 +330,22 @@ class _Reader:
             asked = (limit.attributes.get("limitType"), limit.attributes.get("metric"))
             if asked == ("UpperLimit", "ResponseTime"):
                 value = next(limit.all("limitValue"), None)
-                time = self._time(one, value, "a limit")
+                time = self._time(one, value, "a limit", floor)
                 yield _named(one.attributes.get("process", "")), int(time.removesuffix("ns"))
 
-    def _time(self, of: Element, time: Element | None, what: str) -> str:
-        """A time in whole nanoseconds, rounded up."""
+    def _time(
+        self,
+        of: Element,
+        time: Element | None,
+        what: str,
+        rounded: Callable[[Fraction], int] = ceil,
+    ) -> str:
+        """A time in whole nanoseconds."""
         unit = "" if time is None else time.attributes.get("unit", "")
         if time is None or unit not in (*NS_PER_UNIT, "ps"):
             raise self._refuse(of, f"no {what.partition(' ')[2]}", f"{what} in s, ms, us, ns or ps")
         per_ns = Fraction(1, 1000) if unit == "ps" else Fraction(NS_PER_UNIT[unit])
-        return f"{ceil(self._number(of, time.attributes.get('value', '')) * per_ns)}ns"
+        return f"{rounded(self._number(of, time.attributes.get('value', '')) * per_ns)}ns"
 
     def _whole(self, of: Element, text: str) -> int:
         if not text.isdecimal() or len(text) > 9:
@@ -332,10 +353,7 @@ class _Reader:
         return int(text)
 
     def _number(self, of: Element, text: str) -> Fraction:
-        try:
-            number = Fraction(text) if len(text) <= 40 else Fraction(-1)
-        except (ValueError, ZeroDivisionError):
-            number = Fraction(-1)
+        number = Fraction(text) if _NUMBER.fullmatch(text) else Fraction(-1)
         if not 0 <= number < 10**18:
             raise self._refuse(of, repr(text[:40]), "a number from 0 on, below 10^18")
         return number

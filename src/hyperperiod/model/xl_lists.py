@@ -26,9 +26,12 @@ from hyperperiod.model.values import TomlTable, plain_name
 
 KeyPath = tuple[str | int, ...]
 
-_POOL = re.compile(r"(\S+) +(\d+) +(\S+) +[yn] +\d+")
+_HEADER = re.compile(
+    r"Name +(CPUs +Sched +Active +Domain count|ID +VCPU +Period +Budget +Extratime)"
+)
+_POOL = re.compile(r"(\S+) +(\d{1,6}) +(\S+) +[yn] +\d+")
 _SERVERS = re.compile(r"Cpupool (\S+): sched=RTDS")
-_SERVER = re.compile(r"(\S.*?) +(\d+) +(\d+) +(\d+) +(\d+) +(yes|no)")
+_SERVER = re.compile(r"(\S.*?) +(\d+) +(\d+) +(\d{1,12}) +(\d{1,12}) +(yes|no)")
 _SHOWN = "what `xl cpupool-list; xl sched-rtds -v all` prints"
 
 
@@ -98,17 +101,17 @@ def _lines(file: str, text: str) -> tuple[dict[str, int], list[_Server]]:
     pool = ""
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip()
-        if not line or line.startswith("Name "):
+        if not line or _HEADER.fullmatch(line):
             continue
         begins, has, row = (form.fullmatch(line) for form in (_SERVERS, _POOL, _SERVER))
         if begins:
             pool = begins[1]
         elif row and pool:
             name, domain, _, period, budget, extra = row.groups()
-            times = int(period[:12]), int(budget[:12])
+            times = int(period), int(budget)
             servers.append(_Server(number, pool, (name, domain), *times, extra == "yes"))
         elif has:
-            cpus[has[1]] = int(has[2][:6])
+            cpus[has[1]] = int(has[2])
         elif not line.startswith("Cpupool "):
             raise InputError(file, number, "", repr(line[:40]), _SHOWN)
     return cpus, servers
