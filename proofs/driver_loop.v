@@ -39,7 +39,7 @@ Definition its_server (one : placed) : server := those one (who one).
 
 (* The pcpu decides as PSEDF does, and time that nobody pays for may be given to anybody; the domain
    has the n tasks of a run, whose jobs are served as they come. *)
-Definition served (n : nat) (one : placed) (r : run) : Prop :=
+Definition in_slices (n : nat) (one : placed) (r : run) : Prop :=
   who one < many one /\
   (forall i, i < many one -> 0 < budget (those one i) <= every (those one i)) /\
   working (many one) (has_work one) (on one) /\

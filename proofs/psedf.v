@@ -254,8 +254,8 @@ Context (one : plant) (driver : run) (domains : nat -> run).
 Context (passing : passes one driver domains) (some : 0 < packet one).
 Context (driver_on : placed) (domain_on : nat -> placed) (R : nat) (own : nat -> nat).
 Let n := flows one.
-Context (driver_served : served (n + n) driver_on driver).
-Context (domains_served : forall i, i < n -> served 1 (domain_on i) (domains i)).
+Context (driver_served : in_slices (n + n) driver_on driver).
+Context (domains_served : forall i, i < n -> in_slices 1 (domain_on i) (domains i)).
 Context (driver_takes : takes driver_on (n * packet one) R).
 Context (domains_take : forall i, i < n -> takes (domain_on i) (answer one i) (own i)).
 Let D := with_wait driver_on R.
@@ -264,7 +264,7 @@ Context (allowed : forall i, i < n -> answers_within one i (domain_on i) D (own 
 Let bound i := D + late i + D.
 Context (soon : forall i, i < n -> bound i <= apart one i).
 
-Lemma has_what_it_pays size at_ r a t : served size at_ r ->
+Lemma has_what_it_pays size at_ r a t : in_slices size at_ r ->
   amount (paid (on at_) (who at_)) a t <=
   amount (fun x => here (who at_) (has (on at_) x)) a t.
 Proof.
@@ -273,7 +273,7 @@ Proof.
   destruct (shared x) as (_ & its & _). rewrite (its _ pays_it wanted). apply here_itself.
 Qed.
 
-Lemma served_with_wait size at_ r work t : served size at_ r -> takes at_ work t ->
+Lemma served_with_wait size at_ r work t : in_slices size at_ r -> takes at_ work t ->
   forall a, throughout (busy size r) a (with_wait at_ t) ->
     work <= amount (fun x => here (who at_) (has (on at_) x)) a (with_wait at_ t).
 Proof.
@@ -285,7 +285,7 @@ Proof.
   intros x there. now apply working, all.
 Qed.
 
-Lemma served_at_hand size at_ r work t a : served size at_ r -> takes at_ work t ->
+Lemma served_at_hand size at_ r work t a : in_slices size at_ r -> takes at_ work t ->
   work <= left (slice (those at_) (has_work at_) (on at_) (who at_) a) ->
   throughout (busy size r) a t -> work <= amount (fun x => here (who at_) (has (on at_) x)) a t.
 Proof.
@@ -660,8 +660,8 @@ End Plant.
    of a domain its answer. `late` is what the answer takes beyond the longest way in. *)
 Theorem psedf_answers one driver domains driver_on domain_on R own late :
   passes one driver domains -> 0 < packet one ->
-  served (flows one + flows one) driver_on driver ->
-  (forall i, i < flows one -> served 1 (domain_on i) (domains i)) ->
+  in_slices (flows one + flows one) driver_on driver ->
+  (forall i, i < flows one -> in_slices 1 (domain_on i) (domains i)) ->
   takes driver_on (flows one * packet one) R ->
   (forall i, i < flows one -> takes (domain_on i) (answer one i) (own i)) ->
   let D := with_wait driver_on R in

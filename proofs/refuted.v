@@ -320,7 +320,7 @@ Qed.
 
 Theorem psedf_way_refuted : exists one driver domains driver_on domain_on due,
   passes one driver domains /\ flows one = 1 /\
-  served 2 driver_on driver /\ served 1 domain_on (domains 0) /\
+  in_slices 2 driver_on driver /\ in_slices 1 domain_on (domains 0) /\
   those driver_on = those domain_on /\ on driver_on = on domain_on /\
   packet one <= budget (its_server driver_on) /\ answer one 0 <= budget (its_server domain_on) /\
   due <= apart one 0 /\
@@ -337,7 +337,7 @@ Proof.
   assert (jobs : forall s, jobs_of (size (way_domain s)) (members (way_domain s)) (way_run s)).
   { intros s i k _. cbn [arrival release work way_run members way_domain period jitter cost].
     destruct s as [|s], i as [|i]; destruct k as [|[|k]]; cbn; lia. }
-  assert (serves : forall s, s < 2 -> served (size (way_domain s)) (at_ s) (inner s)).
+  assert (serves : forall s, s < 2 -> in_slices (size (way_domain s)) (at_ s) (inner s)).
   { intros s low. destruct (inside_is 2 kept way_domain way_run s) as (_ & busy_is & fifo);
       [intros; cbn; lia|apply jobs|].
     split; [exact low|]. split; [intros [|i] _; cbn; lia|]. split; [easy|].

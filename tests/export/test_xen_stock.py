@@ -5,14 +5,13 @@ the rules of Xen's own schedulers, and what is refused. `test_xl_on_stack.py` ru
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.support.exported import server, system
+from tests.support.exported import called, server, system
 
 from hyperperiod.analysis import analyze
 from hyperperiod.cli import main
@@ -36,23 +35,13 @@ def read(path: Path) -> dict[str, Any]:
     return settings
 
 
-def called(folder: Path, script: str, pools: str = "", domains: str = "") -> list[str]:
+def done(folder: Path, script: str, pools: str = "", domains: str = "") -> list[str]:
     """What a script has xl do, on a machine with these pools and domains already."""
-    log, programs = folder / "log", folder / "programs"
-    programs.mkdir(exist_ok=True)
     (folder / "pools").write_text(pools)
-    (programs / "xl").write_text(f"""#!/bin/sh
-case $1 in
-  cpupool-list) cat {folder}/pools ;;
-  list) case " {domains} " in *" $2 "*) ;; *) exit 1 ;; esac ;;
-  *) echo "$*" >>{log} ;;
-esac
-""")
-    (programs / "xl").chmod(0o755)
-    log.write_text("")
-    path = f"{programs}:{os.environ['PATH']}"
-    subprocess.run(["sh", folder / "out" / script], check=True, env={"PATH": path})
-    return log.read_text().splitlines()
+    answers = f"""cpupool-list) cat {folder}/pools ;;
+list) case " {domains} " in *" $2 "*) ;; *) exit 1 ;; esac ;;
+"""
+    return [line.removeprefix("xl ") for line in called(folder, script, answers)]
 
 
 CONTROL = {"name": "control", "interface": server(2, 10), "pcpu": 0}
@@ -67,7 +56,7 @@ PARAMETERS = [
 
 def test_each_pcpu_is_a_pool_of_rtds(tmp_path: Path) -> None:
     folder = exported(tmp_path, "xen-rtds", system(CONTROL, VIDEO, REST, pcpus=2), [2, 5])
-    assert called(folder, "start.sh") == [
+    assert done(folder, "start.sh") == [
         "cpupool-cpu-remove Pool-0 2",
         "cpupool-create s-0.pool",
         "cpupool-cpu-remove Pool-0 5",
@@ -78,7 +67,7 @@ def test_each_pcpu_is_a_pool_of_rtds(tmp_path: Path) -> None:
         "unpause control",
         "unpause video",
     ]
-    assert called(folder, "stop.sh") == ["destroy control", "destroy video"]
+    assert done(folder, "stop.sh") == ["destroy control", "destroy video"]
     pool = read(folder / "out" / "s-1.pool")
     assert (pool["name"], pool["sched"], pool["cpus"]) == ("s-1", "rtds", ["5"])
     video = read(folder / "out" / "video.cfg")
@@ -96,7 +85,7 @@ def test_a_global_policy_is_one_pool_of_rtds(tmp_path: Path) -> None:
 
 def test_null_has_a_pcpu_for_each_vcpu(tmp_path: Path) -> None:
     folder = exported(tmp_path, "xen-null", system(CONTROL, VIDEO, REST, pcpus=2))
-    lines = called(folder, "start.sh")
+    lines = done(folder, "start.sh")
     assert not [line for line in lines if "sched-" in line]
     assert read(folder / "out" / "s-0.pool")["cpus"] == ["1"]
     assert read(folder / "out" / "s-1.pool")["cpus"] == ["2", "3"]
@@ -106,7 +95,7 @@ def test_null_has_a_pcpu_for_each_vcpu(tmp_path: Path) -> None:
 def test_what_is_there_is_left_as_it_is(tmp_path: Path) -> None:
     """One pool and one domain are there; the pcpu of the other pool is not in Pool-0 any more."""
     folder = exported(tmp_path, "xen-rtds", system(CONTROL, VIDEO, pcpus=2))
-    found = called(folder, "start.sh", "s-1  1  rtds  y  1\n", "video")
+    found = done(folder, "start.sh", "s-1  1  rtds  y  1\n", "video")
     assert found == [
         "cpupool-cpu-remove Pool-0 1",
         "cpupool-create s-0.pool",
@@ -120,7 +109,7 @@ def test_what_is_there_is_left_as_it_is(tmp_path: Path) -> None:
 def test_a_pool_that_is_another_one_is_not_used(tmp_path: Path, pools: str) -> None:
     folder = exported(tmp_path, "xen-rtds", system(CONTROL, VIDEO, pcpus=2))
     with pytest.raises(subprocess.CalledProcessError):
-        called(folder, "start.sh", pools)
+        done(folder, "start.sh", pools)
     assert (folder / "log").read_text() == ""
 
 

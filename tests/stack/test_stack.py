@@ -21,13 +21,13 @@ from hyperperiod.hosts.rings import Ring, read_ring
 
 pytestmark = pytest.mark.xdist_group("stack")
 
-SCENARIOS = (
-    "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "leave", "global",
-    "stats",
+ALL = (
+    "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "capacity",
+    "leave", "global", "stats", "affinity", "fuzz",
 )  # fmt: skip
-LONG = {"files": "leave", "capacity": "leave", "affinity": "", "fuzz": ""}
-"""Scenarios of the long session alone, and before which of the others each comes ("": at the end).
-In the short one they would take as long as all others."""
+LONG = ("files", "capacity", "affinity", "fuzz")
+"""Scenarios of the long session alone: in the short one they would take as long as all others."""
+SCENARIOS = tuple(name for name in ALL if name not in LONG)
 ROUNDS = 3
 """So often each loop of a scenario goes round in a session of its own."""
 CALLS, MANY_CALLS = 20_000, 100_000
@@ -38,26 +38,16 @@ KNOWN = "arch/x86/xstate.c"
 
 @pytest.fixture(scope="session", params=[1, pytest.param(ROUNDS, marks=pytest.mark.slow)])
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """The session with all scenarios, whose loops go round once, or some times."""
+    """The session with the short scenarios, whose loops go round once, or with all, some times."""
     # Rings that lose nothing however slow the machine is: on a slow one the session is longer.
     return run_session(
         tmp_path_factory,
         f"functional-{request.param}",
-        _all_scenarios() if request.param == ROUNDS else SCENARIOS,
+        ALL if request.param == ROUNDS else SCENARIOS,
         files={"calls": f"20260101 {CALLS}".encode()},
         boot_line="hyperperiod=ring=32M",
         rounds=request.param,
     )
-
-
-def _all_scenarios() -> list[str]:
-    """The scenarios of the long session, in order."""
-    names = [one for place in SCENARIOS for one in (*_before(place), place)]
-    return [*names, *_before("")]
-
-
-def _before(place: str) -> list[str]:
-    return [name for name, at in LONG.items() if at == place]
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -26,15 +26,19 @@ def server(budget: float, period: float) -> dict[str, int]:
     return {"period": int(period * MS), "budget": int(budget * MS)}
 
 
-def called(folder: Path, script: str) -> list[str]:
-    """The commands of a script, run with programs that only write down what they were told."""
+def called(folder: Path, script: str, answers: str = "") -> list[str]:
+    """The commands of a script, run with programs that write down what they were told.
+
+    `answers` are patterns of a shell's `case $1` with what the programs do in place of that.
+    """
     log, programs = folder / "log", folder / "programs"
     programs.mkdir(exist_ok=True)
     for name in ("xl", "hyperperiod-xen"):
         program = programs / name
-        program.write_text(f'#!/bin/sh\necho "{name} $*" >>{log}\n')
+        noted = f'*) echo "{name} $*" >>{log} ;;'
+        program.write_text(f"#!/bin/sh\ncase $1 in\n{answers}{noted}\nesac\n")
         program.chmod(0o755)
-    log.unlink(missing_ok=True)
+    log.write_text("")
     path = f"{programs}:{os.environ['PATH']}"
     subprocess.run(["sh", str(folder / "out" / script)], check=True, env={"PATH": path})
     return log.read_text().splitlines()

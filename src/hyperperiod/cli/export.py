@@ -59,7 +59,7 @@ def _dom0less(horizon_ns: int, seed: int, board: Board) -> HostTarget:
     def files(system: System, _cpus: Sequence[int] | None) -> dict[str, str | bytes | Path]:
         return export_dom0less(system, horizon_ns, seed, board)
 
-    return HostTarget("xen", 1, lambda system: system, files)
+    return HostTarget("xen", 1, files)
 
 
 @click.command()
@@ -139,12 +139,13 @@ def export(
     system, ready = read_system(system_file, policy), None
     costs: HostCostOptions = {"overheads": overheads, "margin": margin, "grid_ns": grid_ns}
     if target in FOR_ANALYSIS:
-        refuse_host_costs(f"--to {target}", "--to linux or xen-...", **costs)
+        refuse_host_costs(f"--to {target}", f"--to {', '.join((*HOSTS, DOM0LESS))}", **costs)
     with about(system_file):
         if target in FOR_ANALYSIS:
             files = FOR_ANALYSIS[target](system)
         else:
-            board = Board(epoch_ns, counter_hz, base, console_arguments or Board.console)
+            console = Board.console if console_arguments is None else console_arguments
+            board = Board(epoch_ns, counter_hz, base, console)
             host = HOSTS.get(target) or _dom0less(horizon_ns, seed, board)
             ready = for_host(
                 host.judged(system), host.costs, **costs, computed_grid_ns=host.grid_ns

@@ -35,26 +35,26 @@ FOR_ANALYSIS: Final[Mapping[str, Callable[[System], dict[str, str | bytes | Path
 """Targets that need nothing but the system."""
 
 
-class HostTarget(NamedTuple):
-    """A host that a system is written for: whose overheads are counted, on which grid (ns) budgets
-    are computed, what the system is judged as, and the files."""
-
-    costs: str
-    grid_ns: int
-    judged: Callable[[System], System]
-    files: Callable[[System, Sequence[int] | None], dict[str, str | bytes | Path]]
-
-
 def _itself(system: System) -> System:
     return system
 
 
+class HostTarget(NamedTuple):
+    """A host that a system is written for: whose overheads are counted, on which grid (ns) budgets
+    are computed, the files, and what the system is judged as."""
+
+    costs: str
+    grid_ns: int
+    files: Callable[[System, Sequence[int] | None], dict[str, str | bytes | Path]]
+    judged: Callable[[System], System] = _itself
+
+
 HOSTS: Final[Mapping[str, HostTarget]] = {
-    "linux": HostTarget("linux", 1, _itself, export_linux),
-    "sched-deadline": HostTarget("linux", 1, as_deadline, export_deadline),
-    "xen-xl": HostTarget("xen", US, _itself, export_xl),
-    "xen-rtds": HostTarget("xen", US, as_rtds, partial(export_xen_stock, RTDS)),
-    "xen-null": HostTarget("xen", US, as_null, partial(export_xen_stock, NULL)),
+    "linux": HostTarget("linux", 1, export_linux),
+    "sched-deadline": HostTarget("linux", 1, export_deadline, as_deadline),
+    "xen-xl": HostTarget("xen", US, export_xl),
+    "xen-rtds": HostTarget("xen", US, partial(export_xen_stock, RTDS), as_rtds),
+    "xen-null": HostTarget("xen", US, partial(export_xen_stock, NULL), as_null),
 }
 """Targets that are put in force by a toolstack or a daemon there."""
 

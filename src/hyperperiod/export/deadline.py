@@ -28,8 +28,10 @@ from hyperperiod.export.pools import (
     beginning,
     chosen_pcpus,
     of_flows,
-    plain_name,
     pools_of,
+    service,
+    to_keep,
+    unit_of,
 )
 from hyperperiod.export.stock import under, without_ours
 from hyperperiod.hosts.xen.command_line import LINUX_DEADLINES_NS
@@ -37,6 +39,7 @@ from hyperperiod.model import Domain, InputError, System, format_time, to_toml
 from hyperperiod.runs import complete
 
 TARGET: Final = "sched-deadline"
+FOLDER: Final = "/etc/hyperperiod"
 LEAST_BUDGET_NS: Final = 10_000
 """The kernel's timer ends no budget sooner (`hrtick_start`)."""
 MOST: Final = Fraction(95, 100)
@@ -69,12 +72,11 @@ def export_deadline(
         _require_taken(f"domain[{index}]", domain)
     for partition in partitions:
         _require_admitted(partition)
-    name = f"hyperperiod-{plain_name(system)}"
     return {
         "start.sh": _start(system, partitions),
         "attach.sh": _attach(system, partitions),
         "stop.sh": _stop(system, partitions),
-        f"{name}.service": _unit(system),
+        unit_of(system): service(system, FOLDER, "its cpus under SCHED_DEADLINE"),
         "system.toml": to_toml(system),
         "README.md": _readme(system, chosen, partitions),
     }
@@ -289,22 +291,7 @@ def _stop(system: System, partitions: Sequence[Pool]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _unit(system: System) -> str:
-    place = f"/etc/hyperperiod/{plain_name(system)}"
-    return f"""[Unit]
-Description=cpus for {system.name} under SCHED_DEADLINE
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart={place}/start.sh
-ExecStop={place}/stop.sh
-[Install]
-WantedBy=multi-user.target
-"""
-
-
 def _readme(system: System, cpus: tuple[int, ...], partitions: Sequence[Pool]) -> str:
-    folder = f"/etc/hyperperiod/{plain_name(system)}"
     head = beginning(system, "Linux's SCHED_DEADLINE", TARGET, cpus, partitions)
     return f"""{head}
 1. Linux (tried on 7.2), with cgroups of version 2 and util-linux (`chrt`). The cpus in the table
@@ -321,11 +308,7 @@ def _readme(system: System, cpus: tuple[int, ...], partitions: Sequence[Pool]) -
 
 Nothing of it survives a reboot, and a server ends with its thread. For the cpus:
 
-```sh
-mkdir -p {folder} && cp * {folder}/
-cp hyperperiod-{plain_name(system)}.service /etc/systemd/system/
-systemctl enable hyperperiod-{plain_name(system)}.service
-```
+{to_keep(system, FOLDER)}
 
 For each VM, `attach.sh` where it is started: in libvirt's `/etc/libvirt/hooks/qemu` at `started`,
 or as `ExecStartPost=` of its service.

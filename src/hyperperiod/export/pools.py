@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pools of pcpus that a host is to have, which domains are in them, and how a README shows them.
+"""Pools of pcpus that a host is to have, which domains are in them, and what all exports of such
+pools say: how a README begins, and the service that brings them back at every boot.
 
 A scheduler that decides for a pool needs one for each pcpu of a partitioned system, or for those on
 which a domain has vcpus.
@@ -47,7 +48,7 @@ def plain_name(system: System) -> str:
 
 
 def pools_of(system: System, cpus: tuple[int, ...]) -> list[Pool]:
-    """Returns the pools of a system whose pcpus have these numbers of Xen's.
+    """Returns the pools of a system whose pcpus have these numbers of the host's.
 
     A global policy is one pool; a partitioned one has a pool for each pcpu, or for those on which a
     domain has vcpus.
@@ -102,6 +103,40 @@ system, with every interface that was computed.
 | --- | --- | --- | --- |
 {rows}
 """
+
+
+def unit_of(system: System) -> str:
+    """Returns the name of the service that brings the pools of a system back."""
+    return f"hyperperiod-{plain_name(system)}.service"
+
+
+def service(system: System, folder: str, what: str, after: str = "") -> str:
+    """Returns that service: start.sh and stop.sh of the system's own folder in `folder`.
+
+    It does `what`, and if there is something to come `after`, it waits for that.
+    """
+    place = f"{folder}/{plain_name(system)}"
+    order = f"Requires={after}\nAfter={after}\n" if after else ""
+    return f"""[Unit]
+Description={system.name}: {what}
+{order}[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={place}/start.sh
+ExecStop={place}/stop.sh
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def to_keep(system: System, folder: str) -> str:
+    """Returns the commands of a README that put the service in force."""
+    place, unit = f"{folder}/{plain_name(system)}", unit_of(system)
+    return f"""```sh
+mkdir -p {place} && cp * {place}/
+cp {unit} /etc/systemd/system/
+systemctl enable {unit}
+```"""
 
 
 def of_flows(system: System) -> str:

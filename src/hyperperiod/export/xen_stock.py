@@ -22,8 +22,10 @@ from hyperperiod.export.pools import (
     beginning,
     chosen_pcpus,
     of_flows,
-    plain_name,
     pools_of,
+    service,
+    to_keep,
+    unit_of,
 )
 from hyperperiod.export.stock import under, without_ours
 from hyperperiod.export.xl import US, configuration, refuse_names
@@ -40,10 +42,12 @@ from hyperperiod.model import (
 )
 from hyperperiod.runs import complete
 
+FOLDER: Final = "/etc/xen"
 LEAST_NS: Final = 10 * US
 """RTDS_MIN_PERIOD and RTDS_MIN_BUDGET of Xen 4.20."""
 WHOLE: Final = Interface(period_ns=1_000_000, budget_ns=1_000_000)
-"""What a vcpu has that has a pcpu to itself."""
+"""The interface that stands for a pcpu of one's own: all of a period, of whatever length, as nobody
+else is there to take any of it."""
 
 
 def as_rtds(system: System) -> System:
@@ -70,10 +74,13 @@ def as_null(system: System) -> System:
     for one in served.domains:
         own = tuple(range(pcpus, pcpus + one.vcpus))
         pcpus += one.vcpus
-        plain = one.replace(pcpu=None, pcpus=own, interface=WHOLE, interface_period_ns=None)
-        plain = plain.replace(interface_period_range=None, priority=None, own_vcpus=())
-        plain = plain.replace(spread=False, together=False, apart=())
-        domains.append(plain.replace(best_effort=False, extra=False, weight=None))
+        domains.append(
+            one.replace(
+                pcpus=own, interface=WHOLE, pcpu=None, interface_period_ns=None,
+                interface_period_range=None, priority=None, own_vcpus=(), spread=False,
+                together=False, apart=(), best_effort=False, extra=False, weight=None,
+            )
+        )  # fmt: skip
     alone = with_policy(served.replace(domains=tuple(domains), pcpus=pcpus), "ptps")
     command_line.refuse(alone)
     return alone
@@ -101,14 +108,12 @@ def _served(system: System) -> System:
 class StockScheduler(NamedTuple):
     """One of Xen's own schedulers: its name for xl, and what a README says of it."""
 
-    target: str
     name: str
     shown_by: str
     promises: str
 
 
 RTDS: Final = StockScheduler(
-    "xen-rtds",
     "rtds",
     "xl sched-rtds -v all",
     """- RTDS takes budgets that do not fit together, without a word, and then some come too late.
@@ -124,7 +129,6 @@ RTDS: Final = StockScheduler(
   are counted are of Hyperperiod's own scheduler on the same Xen.""",
 )
 NULL: Final = StockScheduler(
-    "xen-null",
     "null",
     "xl vcpu-list",
     """- A vcpu has its pcpu even when it does nothing with it: that is the price of no scheduler.
@@ -154,12 +158,12 @@ def export_xen_stock(
     }
     for pool in pools:
         files[f"{pool.name}.pool"] = _pool_file(pool, scheduler)
-    unit = f"hyperperiod-{plain_name(system)}.service"
-    files[unit] = _unit(system)
+    what = f"its domains under Xen's {scheduler.name}"
+    files[unit_of(system)] = service(system, FOLDER, what, "xen-init-dom0.service")
     files["start.sh"] = _start(system, pools, scheduler)
     files["stop.sh"] = _stop(pools)
     files["system.toml"] = to_toml(system)
-    files["README.md"] = _readme(system, chosen, pools, scheduler, unit)
+    files["README.md"] = _readme(system, chosen, pools, scheduler)
     return files
 
 
@@ -169,14 +173,14 @@ def _require_parameters(system: System) -> None:
         for number, keys in enumerate(domain.each_vcpu):
             if keys.interface is None:
                 continue
-            own = f".vcpu[{number}]" if domain.own_vcpus else ""
+            own = f"vcpu[{number}]." if domain.own_vcpus else ""
             for name in ("period", "budget"):
                 found_ns = getattr(keys.interface, f"{name}_ns")
                 if found_ns % US or found_ns < LEAST_NS:
                     raise InputError(
                         "",
                         None,
-                        f"domain {domain.name}: {own[1:]}{own and '.'}interface.{name}",
+                        f"domain {domain.name}: {own}interface.{name}",
                         format_time(found_ns),
                         f"whole microseconds from {format_time(LEAST_NS)} on",
                     )
@@ -264,32 +268,14 @@ def _stop(pools: Sequence[Pool]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _unit(system: System) -> str:
-    place = f"/etc/xen/{plain_name(system)}"
-    return f"""[Unit]
-Description={system.name} under Xen's own scheduler
-Requires=xen-init-dom0.service
-After=xen-init-dom0.service
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart={place}/start.sh
-ExecStop={place}/stop.sh
-[Install]
-WantedBy=multi-user.target
-"""
-
-
 def _readme(
     system: System,
     cpus: tuple[int, ...],
     pools: Sequence[Pool],
     scheduler: StockScheduler,
-    unit: str,
 ) -> str:
     host = f"Xen's own scheduler {scheduler.name}"
-    folder = f"/etc/xen/{plain_name(system)}"
-    return f"""{beginning(system, host, scheduler.target, cpus, pools)}
+    return f"""{beginning(system, host, f"xen-{scheduler.name}", cpus, pools)}
 A best-effort domain of the system is not in here: it stays in Pool-0 with dom0, on the other pcpus.
 
 1. Xen and its tools stay as they are. The pcpus in the table must not be dom0's: boot with
@@ -301,11 +287,7 @@ A best-effort domain of the system is not in here: it stays in Pool-0 with dom0,
 
 Nothing of it survives a reboot by itself. So that it comes back with the machine:
 
-```sh
-mkdir -p {folder} && cp * {folder}/
-cp {unit} /etc/systemd/system/
-systemctl enable {unit}
-```
+{to_keep(system, FOLDER)}
 
 ## What this host does not guarantee
 

@@ -14,8 +14,8 @@ that are not preemptive, other stimuli) is refused by its name, and so is an exe
 an upper bound, which is taken for the longest. Work, jitter and offsets are rounded up to whole
 nanoseconds, periods and deadlines down.
 
-Read are files from version 0.8 on; from 0.9.3 on runnables have ticks and cores are processing
-units, before that they have instructions.
+Runnables of older models have instructions, on cores with prescalers and quartzes; later ones have
+ticks, on processing units with frequency domains.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hyperperiod.model.xml_tree import Element, read_xml
 
 KeyPath = tuple[str | int, ...]
 
-ROOT = "Amalthea"
+_ROOT = "Amalthea"
 _DEEPEST = 40
 _NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
 _TYPE = "xsi:type"
@@ -71,8 +71,8 @@ def read_amalthea(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], 
 
 
 def _place(tag: str, above: str, depth: int) -> tuple[str, str] | None:
-    if not above and tag.rpartition(":")[2] != ROOT:
-        return f"the element {tag} as the outermost", f"am:{ROOT}"
+    if not above and tag.rpartition(":")[2] != _ROOT:
+        return f"the element {tag} as the outermost", f"am:{_ROOT}"
     return ("elements nested deeper", f"{_DEEPEST} levels") if depth > _DEEPEST else None
 
 
@@ -94,7 +94,7 @@ class _Reader:
         self.root = root
         self.lines: dict[KeyPath, int] = {(): root.line}
         self.runnables = self._by_name("swModel", "runnables")
-        self.known: dict[tuple[str, int], Fraction] = {}
+        self.work: dict[tuple[str, int], Fraction] = {}
         self.stimuli = self._by_name("stimuliModel", "stimuli")
         self.deadlines: dict[str, int] = {}
         for task, limit in self._limits():
@@ -184,10 +184,9 @@ class _Reader:
             table["offset"] = self._time(stimulus, offset, "an offset")
         jitter = next(stimulus.all("jitter"), None)
         if jitter is not None:
-            for name in ("lowerBound", "upperBound"):
-                bound = next(jitter.all(name), None)
-                word = "a lower" if name == "lowerBound" else "an upper"
-                table["jitter"] = self._time(stimulus, bound, f"{word} bound of its jitter")
+            first, last = (next(jitter.all(name), None) for name in ("lowerBound", "upperBound"))
+            self._ns(stimulus, first, "a lower bound of its jitter")  # none comes ahead of time
+            table["jitter"] = self._time(stimulus, last, "an upper bound of its jitter")
         return table
 
     def _work(self, of: Element, core: _Core, callers: tuple[str, ...]) -> Fraction:
@@ -205,10 +204,11 @@ class _Reader:
                         f"a call of {name[:40]}, which {'calls it' if called else 'is not there'}"
                     )
                     raise self._refuse(item, found, "runnables that call others")
-                if (name, core.number) not in self.known:
+                # Once for each core, however often it is called.
+                if (name, core.number) not in self.work:
                     work = self._work(called, core, (*callers, name))
-                    self.known[name, core.number] = work
-                total += self.known[name, core.number]
+                    self.work[name, core.number] = work
+                total += self.work[name, core.number]
             elif kind in _WORK:
                 total += self._ticks(item, core)
             elif kind not in _FREE:
@@ -287,9 +287,10 @@ class _Reader:
 
     def _cores(self) -> Iterator[tuple[str, _Core]]:
         """Yields the cores of the hardware, in its order, with their rates."""
+        hardware = [one for model in self.root.all("hwModel") for one in model.every()]
         clocks = {
             self._name(one): self._hertz(one)
-            for one in next(self.root.all("hwModel"), self.root).every()
+            for one in hardware
             if _kind(one) == "FrequencyDomain" or one.tag == "quartzes"
         }
         per_tick = {
@@ -297,7 +298,7 @@ class _Reader:
             for one in self.root.all("hwModel", "coreTypes")
         }
         number = 0
-        for one in next(self.root.all("hwModel"), self.root).every():
+        for one in hardware:
             ratio = Fraction(1)
             if _kind(one) == "ProcessingUnit":
                 clock = _named(one.attributes.get("frequencyDomain", ""))
@@ -330,8 +331,8 @@ class _Reader:
             asked = (limit.attributes.get("limitType"), limit.attributes.get("metric"))
             if asked == ("UpperLimit", "ResponseTime"):
                 value = next(limit.all("limitValue"), None)
-                time = self._time(one, value, "a limit", floor)
-                yield _named(one.attributes.get("process", "")), int(time.removesuffix("ns"))
+                name = _named(one.attributes.get("process", ""))
+                yield name, self._ns(one, value, "a limit", floor)
 
     def _time(
         self,
@@ -340,12 +341,22 @@ class _Reader:
         what: str,
         rounded: Callable[[Fraction], int] = ceil,
     ) -> str:
+        """A time as our own format has it, in whole nanoseconds."""
+        return f"{self._ns(of, time, what, rounded)}ns"
+
+    def _ns(
+        self,
+        of: Element,
+        time: Element | None,
+        what: str,
+        rounded: Callable[[Fraction], int] = ceil,
+    ) -> int:
         """A time in whole nanoseconds."""
         unit = "" if time is None else time.attributes.get("unit", "")
         if time is None or unit not in (*NS_PER_UNIT, "ps"):
             raise self._refuse(of, f"no {what.partition(' ')[2]}", f"{what} in s, ms, us, ns or ps")
         per_ns = Fraction(1, 1000) if unit == "ps" else Fraction(NS_PER_UNIT[unit])
-        return f"{rounded(self._number(of, time.attributes.get('value', '')) * per_ns)}ns"
+        return rounded(self._number(of, time.attributes.get("value", "")) * per_ns)
 
     def _whole(self, of: Element, text: str) -> int:
         if not text.isdecimal() or len(text) > 9:
