@@ -405,13 +405,25 @@ def lock_id(value: object) -> str:
 
 # -- the tests ---------------------------------------------------------------------------------
 
-locks = pytest.mark.parametrize(("policy", "pcpus"), LOCKS, ids=lock_id)
+
+def locks(turn: int) -> pytest.MarkDecorator:
+    """Every second lock domain, from the turn-th on; all when asked for."""
+    return pytest.mark.parametrize(
+        ("policy", "pcpus"),
+        [
+            pytest.param(*lock, marks=[pytest.mark.slow] if place % 2 != turn else [])
+            for place, lock in enumerate(LOCKS)
+        ],
+        ids=lock_id,
+    )
+
+
 factors = pytest.mark.parametrize(
     "factor", [pytest.param(1, id="small"), pytest.param(8, id="large", marks=pytest.mark.slow)]
 )
 
 
-@locks
+@locks(0)
 @factors
 def test_trees(policy: Policy, pcpus: int, factor: int) -> None:
     count = 1 if factor == 1 else 2
@@ -419,7 +431,7 @@ def test_trees(policy: Policy, pcpus: int, factor: int) -> None:
         play_all(explore_tree, draw.families(policy, pcpus, factor))
 
 
-@locks
+@locks(1)
 @factors
 def test_two_servers(policy: Policy, pcpus: int, factor: int) -> None:
     # A tick more is nine times as many worlds.
@@ -428,7 +440,7 @@ def test_two_servers(policy: Policy, pcpus: int, factor: int) -> None:
         play_all(explore_graph, draw.families(policy, pcpus, factor))
 
 
-@locks
+@locks(0)
 @factors
 def test_three_servers(policy: Policy, pcpus: int, factor: int) -> None:
     count = 1 if factor == 1 else 2
@@ -448,7 +460,7 @@ def swaps(before: Policy, pcpus: int, step: int, instant: int) -> Iterator[Famil
         yield Family(setup, params, ((0, 2),) * 2, 5, 6, swaps={instant: after})
 
 
-@locks
+@locks(1)
 def test_swaps(policy: Policy, pcpus: int) -> None:
     """Every policy into some others at each of the first instants."""
     for instant in (1, 2, 3, 4, 5):
@@ -456,7 +468,7 @@ def test_swaps(policy: Policy, pcpus: int) -> None:
 
 
 @pytest.mark.slow
-@locks
+@locks(0)
 def test_all_swaps(policy: Policy, pcpus: int) -> None:
     """Every policy into every other at each of the first instants."""
     for instant in (1, 2, 3, 4, 5):
@@ -494,14 +506,14 @@ def changes(policy: Policy, pcpus: int, count: int, *, swap: bool) -> Iterator[F
         )
 
 
-@locks
+@locks(1)
 @factors
 def test_changes(policy: Policy, pcpus: int, factor: int) -> None:
     """New parameters at any of the first instants, under every policy."""
     play_all(explore_graph, changes(policy, pcpus, 4 * factor, swap=False))
 
 
-@locks
+@locks(0)
 @factors
 def test_changes_and_swaps(policy: Policy, pcpus: int, factor: int) -> None:
     """New parameters that wait while the rules change, and others under the new rules."""
@@ -538,7 +550,7 @@ def thefts(policy: Policy, pcpus: int, count: int) -> Iterator[Family]:
         )
 
 
-@locks
+@locks(1)
 @factors
 def test_thefts(policy: Policy, pcpus: int, factor: int) -> None:
     """Pcpus are stolen and given back at any of the first instants, under every policy."""
@@ -561,7 +573,7 @@ def guests_in_turns(policy: Policy, pcpus: int, count: int, ticks: int) -> Itera
         )
 
 
-@locks
+@locks(0)
 @factors
 def test_best_effort_turns(policy: Policy, pcpus: int, factor: int) -> None:
     """A turn is given once, however often its pcpu picks; it is renewed if somebody waits."""

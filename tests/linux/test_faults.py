@@ -135,14 +135,14 @@ finish
 def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
     """What all hardships left."""
     hardships = [
-        changed("changed", Scope.PARTITIONED, 400),
-        changed("changed_global", Scope.GLOBAL, 200),
+        changed("changed", Scope.PARTITIONED, 200),
+        changed("changed_global", Scope.GLOBAL, 100),
         cgroups(),
         storm(200),
         changes_server(SEED),
         memory(),
-        workload_killed(SEED, 12),
-        clients_killed(SEED, 12),
+        workload_killed(SEED, 6),
+        clients_killed(SEED, 6),
         lock_held(),
         written_down(),
         taken_over(),
@@ -152,7 +152,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Left]:
     return run("".join(hardships), tmp_path_factory.mktemp("faults"), keep=KEEP)
 
 
-ENDS = random.Random(SEED).sample(["both", "scheduler"], 2) + ["daemon"] * 8
+ENDS = random.Random(SEED).sample(["both", "scheduler"], 2) + ["daemon"] * 4
 """What ends, one after the other; the rings are those of the last start."""
 NAMES = ("changed", "changed_global", "cgroups", "storm", "changes", "memory", "killed",
          "clients", "held", "written", "layout", "ends")  # fmt: skip

@@ -17,7 +17,7 @@ from hyperperiod.model import Scope
 
 pytestmark = pytest.mark.xdist_group("hotplug on linux")
 
-TIMES = 6
+TIMES = 2
 WAITS_NS = MS
 """So long at most the thread waits each time the cpu goes and comes back."""
 SCOPES = {"unplugged": Scope.PARTITIONED, "unplugged_global": Scope.GLOBAL}

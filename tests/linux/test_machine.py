@@ -36,7 +36,8 @@ def left(images: Images, folder: Path) -> dict[str, bytes]:
     return files_of(LinuxMachine(images, f"{LOOK}{END}"), folder)
 
 
-@pytest.mark.parametrize("kernel", [KERNEL, pytest.param("arm64", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [KERNEL, "arm64"])
 def test_two_machines_are_the_same(kernel: str, tmp_path: Path) -> None:
     """Whether or not they go on from the same snapshot."""
     built = need_linux(kernel)

@@ -127,7 +127,7 @@ def compare(setup: Setup, params: Sequence[Params], works: Sequence[dict[int, in
         ("slice-once", "edf", (0, 1)),
     ],
 )
-@pytest.mark.parametrize("systems", [3, pytest.param(len(SYSTEMS), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("systems", [1, pytest.param(len(SYSTEMS), marks=pytest.mark.slow)])
 def test_they_agree_until_they_are_meant_to_differ(
     systems: int,
     budget: BudgetRule,
@@ -151,5 +151,5 @@ def test_they_agree_until_they_are_meant_to_differ(
             compared += ticks
             whole += ticks == TICKS
     print(f"{whole} worlds to their end, {compared} ticks")
-    assert whole > 500
-    assert compared > 30_000
+    assert whole > 160 * systems
+    assert compared > 10_000 * systems

@@ -84,9 +84,11 @@ FALSEHOODS: dict[str, Change] = {
     "hops-without-spread": ("flows.v", "jitter (member o) + W <=", "jitter (member o) <="),
     "flow-without-its-last-piece": ("flows.v", "way o r (V + W).", "way o r V."),
     "known-away-one-less": ("known.v", "| _ => P - B", "| _ => P - B - 1"),
-    "known-polling-away-two-less": ("known.v", "| Polling => P - 1", "| Polling => P - 2"),
     "known-equals-behind": ("known.v", "<=? rank (servers s)", "<? rank (servers s)"),
     "known-deadline-one-sooner": ("known.v", "* Q - k * P)", "* Q - k * P - 1)"),
+}
+LONG_FALSEHOODS: dict[str, Change] = {
+    "known-polling-away-two-less": ("known.v", "| Polling => P - 1", "| Polling => P - 2"),
     "known-refill-later": ("known.v", "(k * P) mod Q in", "(k * P + 1) mod Q in"),
     "known-others-at-once": ("known.v", "< c * (t - y).", "<= c * (t - y)."),
     "known-a-pcpu-left": ("known.v", "servers s x) = c.", "servers s x) = c - 1."),
@@ -110,8 +112,6 @@ FALSEHOODS: dict[str, Change] = {
         "(forall i, i < m -> 0 < every (servers i)) -> by_rule <> Deferrable ->",
         "(forall i, i < m -> 0 < every (servers i)) ->",
     ),
-}
-LONG_FALSEHOODS: dict[str, Change] = {
     "polling-as-deferrable": ("model.v", "| Polling => late P B", "| Polling => general P B P"),
     "deferrable-window-one-shorter": (
         "model.v",

@@ -239,8 +239,8 @@ def agree_on_drawn(policy: str, pcpus: int, examples: int) -> None:
 
 @pytest.mark.parametrize("policy", LOCAL_NAMES)
 def test_one_pcpu_each(policy: str) -> None:
-    agree_on_drawn(policy, 1, 4)
-    agree_on_drawn(policy, 2, 4)
+    agree_on_drawn(policy, 1, 2)
+    agree_on_drawn(policy, 2, 2)
 
 
 @pytest.mark.parametrize("policy", GLOBAL_NAMES)

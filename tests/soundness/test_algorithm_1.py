@@ -54,6 +54,6 @@ def trial(draw: random.Random) -> Trial:
     return Trial(accepted=found is not None)
 
 
-@sizes(300)
+@sizes(150)
 def test_no_counterexample(systems: int) -> None:
     hunt("algorithm 1", systems, trial)

@@ -97,7 +97,7 @@ def on_a_pcpu(draw: random.Random) -> Trial:
     return Trial(any(bound is not None for bound in bounds))
 
 
-@sizes(250)
+@sizes(125)
 def test_no_section_delays_more_than_the_tests_allow_for(systems: int) -> None:
     hunt("blocking", systems, on_a_pcpu)
 
@@ -126,6 +126,6 @@ def under_a_supply(draw: random.Random) -> Trial:
     return Trial(any(bound is not None for bound in bounds))
 
 
-@sizes(150)
+@sizes(75)
 def test_no_section_delays_more_under_a_supply(systems: int) -> None:
     hunt("blocking under a supply", systems, under_a_supply)

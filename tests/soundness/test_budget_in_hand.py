@@ -174,7 +174,7 @@ def attacked(generator: random.Random) -> Trial:
     return Trial(tried.accepted, tried.counterexample)
 
 
-@sizes(100)
+@sizes(50)
 def test_no_adversary_exceeds_a_bound(systems: int) -> None:
     hunt("in hand", systems, attacked, least_accepted=0.3)
 

@@ -112,7 +112,7 @@ def trial(rng: random.Random) -> Trial:
     return Trial(accepted=True, counterexample=attack(one, found, rng, 1, 4))
 
 
-@sizes(100)
+@sizes(50)
 def test_no_item_is_later_after_many_hops(systems: int) -> None:
     hunt("chains", systems, trial, least_accepted=0.2)
 

@@ -212,6 +212,6 @@ def trial(draw: random.Random) -> Trial:
     return Trial(accepted=True, counterexample=attack(one, wholes, draw, 6, climbs))
 
 
-@sizes(200)
+@sizes(100)
 def test_no_packet_is_later_than_its_bound_with_overheads(systems: int) -> None:
     hunt("driver overheads", systems, trial, least_accepted=0.2)

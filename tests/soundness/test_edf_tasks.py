@@ -62,7 +62,7 @@ def trial(draw: random.Random) -> Trial:
     return Trial(bool(holds))
 
 
-@sizes(400)
+@sizes(200)
 def test_the_demand_tests_say_what_runs_say(systems: int) -> None:
     hunt("edf tasks", systems, trial)
 
@@ -84,6 +84,6 @@ def every_phase(draw: random.Random) -> Trial:
     return Trial(bool(holds))
 
 
-@sizes(60)
+@sizes(40)
 def test_all_phases_of_the_smallest_worlds_decide_alike(systems: int) -> None:
     hunt("edf tasks, all phases", systems, every_phase)

@@ -65,7 +65,7 @@ def inside(draw: random.Random) -> Trial:
     return Trial(accepted=False)
 
 
-@sizes(300)
+@sizes(150)
 def test_inside_a_component(systems: int) -> None:
     hunt("edp inside", systems, inside)
 
@@ -194,7 +194,7 @@ def on_the_host(draw: random.Random, slacks: list[str]) -> Trial:
     return Trial(True, f"{worst} falls {-margin} short of {supply}" if margin < 0 else "")
 
 
-@sizes(200)
+@sizes(100)
 def test_on_the_host(systems: int) -> None:
     hunt("edp on the host", systems, lambda draw: on_the_host(draw, ["none", "lend", "reclaim"]))
 

@@ -25,6 +25,6 @@ def trial(rng: random.Random) -> Trial:
     return Trial(accepted=True, counterexample=attack(one, found, rng, 5, climbs))
 
 
-@sizes(150)
+@sizes(75)
 def test_no_item_takes_longer_than_its_bound(systems: int) -> None:
     hunt("flows", systems, trial, least_accepted=0.2)

@@ -72,7 +72,7 @@ def breaks(names: dict[str, Test], runs: int) -> Callable[[list[random.Random]],
     return trials
 
 
-@sizes(500)
+@sizes(250)
 def test_hunt_for_a_missed_deadline(systems: int) -> None:
     """Synchronous and aligned releases, random phases, gaps, climbing; response bounds too."""
     hunt_blocks("global edf", systems, breaks(TESTS, RUNS))

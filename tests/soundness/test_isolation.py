@@ -151,6 +151,6 @@ def trial(draw: random.Random) -> Trial:
     return Trial(accepted)
 
 
-@sizes(150)
+@sizes(75)
 def test_no_domain_is_hurt_by_what_others_do(systems: int) -> None:
     hunt("isolation", systems, trial, least_accepted=0.2)

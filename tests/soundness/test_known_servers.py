@@ -60,7 +60,7 @@ def drawn(row: SupplyRefinement, number: int) -> World:
 
 
 @each_row
-@sizes(250)
+@sizes(125)
 def test_servers_get_what_is_known(systems: int, row: SupplyRefinement) -> None:
     worlds = [(number, drawn(row, number)) for number in range(systems)]
     accepted = [(number, world) for number, world in worlds if world.accepted]
@@ -122,7 +122,7 @@ CROWDED = tuple(
 
 
 @pytest.mark.parametrize("policy", CROWDED, ids=str)
-@sizes(250)
+@sizes(125)
 def test_equals_beside_servers_that_lose_budgets(systems: int, policy: Policy) -> None:
     """What a server that is not guaranteed loses depends on which of its equals goes first."""
     assert lacking(policy, systems) == []
@@ -135,7 +135,7 @@ def test_what_equals_lose_in_a_table_is_no_bound(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("policy", [policy for policy in MEASURED if policy != "rtds"])
-@pytest.mark.parametrize("systems", [8, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("systems", [4, pytest.param(500, marks=pytest.mark.slow)])
 def test_no_behaviour_of_a_small_world_exceeds_a_bound(policy: str, systems: int) -> None:
     """`measured` raises where one does."""
     program = build()

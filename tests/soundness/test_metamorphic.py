@@ -109,16 +109,16 @@ def more_below(draw: random.Random) -> Trial:
     return Trial(accepted=bool(kept), counterexample=text if found else "")
 
 
-@sizes(100)
+@sizes(50)
 def test_the_least_budget_put_back_in_is_accepted(systems: int) -> None:
     hunt("least-budget", systems, put_back, least_accepted=0.3)
 
 
-@sizes(200)
+@sizes(100)
 def test_a_domain_less_keeps_what_is_proved(systems: int) -> None:
     hunt("one-less", systems, one_less)
 
 
-@sizes(200)
+@sizes(100)
 def test_more_budget_below_keeps_what_is_proved(systems: int) -> None:
     hunt("more-below", systems, more_below)

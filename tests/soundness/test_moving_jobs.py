@@ -85,7 +85,7 @@ class MovingWorld(World):
         return OwnVcpu(**keys)
 
 
-@sizes(100)
+@sizes(50)
 def test_systems_with_moving_jobs_keep_what_is_promised(systems: int) -> None:
     hunt("moving jobs", systems, partial(trial, kind=MovingWorld), least_accepted=0.3)
 

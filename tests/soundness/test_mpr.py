@@ -87,7 +87,7 @@ def breaks(accepts: Accepts, whole_pcpus: bool) -> Callable[[list[random.Random]
     return trials
 
 
-@sizes(400)
+@sizes(200)
 @pytest.mark.parametrize(
     ("accepts", "whole_pcpus"), [(by_mpr, False), (by_dmpr, True)], ids=["mpr", "dmpr"]
 )

@@ -198,11 +198,11 @@ def trial(draw: random.Random, levels: int) -> Trial:
     return Trial(accepted=True)
 
 
-@sizes(100)
+@sizes(50)
 def test_three_levels(systems: int) -> None:
     hunt("three levels", systems, lambda draw: trial(draw, 3), least_accepted=0.05)
 
 
-@sizes(100)
+@sizes(50)
 def test_four_levels(systems: int) -> None:
     hunt("four levels", systems, lambda draw: trial(draw, 4), least_accepted=0.02)

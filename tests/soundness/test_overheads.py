@@ -19,6 +19,6 @@ def trial(draw: random.Random) -> Trial:
     return trial_of(draw, some_system(draw, draw.choice(POLICIES)))
 
 
-@sizes(150)
+@sizes(75)
 def test_promises_hold_with_overheads(systems: int) -> None:
     hunt("overheads", systems, trial, least_accepted=0.2)

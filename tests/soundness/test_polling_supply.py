@@ -39,7 +39,7 @@ def trial(draw: random.Random) -> Trial:
     return Trial(True, broken(draw, local, loads, server, bounds))
 
 
-@sizes(500)
+@sizes(250)
 def test_no_counterexample(systems: int) -> None:
     hunt("polling supply", systems, trial, least_accepted=0.05)
 

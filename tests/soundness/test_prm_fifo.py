@@ -24,6 +24,6 @@ def trial(draw: random.Random) -> Trial:
     return Trial(True, broken(draw, Local.FIFO, loads, server, bounds))
 
 
-@sizes(300)
+@sizes(150)
 def test_no_counterexample(systems: int) -> None:
     hunt("prm fifo", systems, trial)

@@ -29,6 +29,6 @@ def trial(draw: random.Random) -> Trial:
     return Trial(accepted=False)
 
 
-@sizes(500)
+@sizes(250)
 def test_no_counterexample(systems: int) -> None:
     hunt("prm fixed priority", systems, trial)

@@ -64,7 +64,7 @@ def trial(draw: random.Random) -> Trial:
     return Trial(any(verdict.holds for verdict in verdicts))
 
 
-@sizes(400)
+@sizes(200)
 def test_no_run_is_longer_than_its_bound_and_the_worst_one_is_as_long(systems: int) -> None:
     hunt("response time", systems, trial)
 
@@ -86,7 +86,7 @@ def every_phase(draw: random.Random) -> Trial:
     return Trial(accepted)
 
 
-@sizes(60)
+@sizes(40)
 def test_all_phases_of_the_smallest_worlds_decide_alike(systems: int) -> None:
     hunt("response time, all phases", systems, every_phase)
 

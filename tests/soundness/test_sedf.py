@@ -105,7 +105,7 @@ def passage_trial(name: str, draw: random.Random) -> Trial:
     return Trial(accepted=True)
 
 
-@sizes(1500)
+@sizes(750)
 @pytest.mark.parametrize("name", RULES)
 def test_no_packet_is_later_than_its_bound(name: str, systems: int) -> None:
     hunt(f"passages {name}", systems, lambda draw: passage_trial(name, draw))
@@ -160,7 +160,7 @@ def near_trial(name: str, draw: random.Random) -> Trial:
     return Trial(accepted=True)
 
 
-@sizes(800)
+@sizes(400)
 @pytest.mark.parametrize("name", ["sedf-prime", "psedf"])
 def test_one_wait_and_one_piece_are_enough(name: str, systems: int) -> None:
     hunt(f"near {name}", systems, lambda draw: near_trial(name, draw), 0.02)
@@ -262,13 +262,13 @@ def supply_trial(name: str, draw: random.Random) -> Trial:
     return Trial(accepted=True)
 
 
-@sizes(600)
+@sizes(300)
 @pytest.mark.parametrize("name", RULES)
 def test_slices_are_got(name: str, systems: int) -> None:
     hunt(f"slices {name}", systems, lambda draw: promised_trial(name, draw))
 
 
-@sizes(300)
+@sizes(150)
 @pytest.mark.parametrize("name", RULES)
 def test_supply_is_got(name: str, systems: int) -> None:
     hunt(f"supply {name}", systems, lambda draw: supply_trial(name, draw))

@@ -35,7 +35,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("budget", "order", "scope"), CASES, ids=["-".join(case) for case in CASES]
 )
-@sizes(250)
+@sizes(125)
 def test_servers_get_what_is_promised(
     systems: int, budget: Budget, order: Order, scope: Scope
 ) -> None:

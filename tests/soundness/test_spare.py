@@ -65,6 +65,6 @@ def trial(draw: random.Random, runs: int = 3) -> Trial:
     return Trial(accepted=True)
 
 
-@sizes(60)
+@sizes(40)
 def test_what_is_promised_holds_with_and_without_the_spare(systems: int) -> None:
     hunt("spare", systems, trial, least_accepted=0.3)

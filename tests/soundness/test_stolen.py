@@ -64,7 +64,7 @@ def trial(draw: random.Random) -> Trial:
     return Trial(tried.accepted, tried.counterexample)
 
 
-@sizes(250)
+@sizes(125)
 def test_promises_hold_while_time_is_stolen(systems: int) -> None:
     hunt("stolen", systems, trial, least_accepted=0.2)
 
@@ -97,7 +97,7 @@ def costly_trial(draw: random.Random) -> Trial:
     return trial_of(draw, costly(draw, some_system(draw, policy)))
 
 
-@sizes(150)
+@sizes(75)
 def test_promises_hold_while_time_is_stolen_beside_overheads(systems: int) -> None:
     hunt("stolen beside overheads", systems, costly_trial, least_accepted=0.2)
 

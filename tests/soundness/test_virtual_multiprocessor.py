@@ -88,7 +88,7 @@ def breaks(local: Local, judge: Judge) -> Callable[[list[random.Random]], list[T
 
 
 @ORDERS
-@sizes(1500)
+@sizes(750)
 def test_hunt_for_a_late_response(systems: int, local: Local) -> None:
     """Budgets early and then late, at once or apart, or anywhere; climbing releases."""
     hunt_blocks(f"virtual multiprocessor {local.name}", systems, breaks(local, judge_moving))

@@ -17,6 +17,6 @@ from tests.support.campaign import hunt, sizes
 from tests.support.whole_worlds import trial
 
 
-@sizes(100)
+@sizes(50)
 def test_whole_systems_keep_what_is_promised(systems: int) -> None:
     hunt("whole systems", systems, trial, least_accepted=0.3)

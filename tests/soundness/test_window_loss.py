@@ -199,7 +199,7 @@ def trial(draw: random.Random) -> Trial:
     return Trial(accepted=True)
 
 
-@sizes(60)
+@sizes(40)
 def test_windows_lose_no_more_than_the_account(systems: int) -> None:
     hunt("window loss", systems, trial, least_accepted=0.2)
 
@@ -286,6 +286,6 @@ def count_trial(draw: random.Random) -> Trial:
     return Trial(accepted=True)
 
 
-@sizes(60)
+@sizes(40)
 def test_picks_cost_no_more_than_is_counted(systems: int) -> None:
     hunt("window picks", systems, count_trial, least_accepted=0.2)

@@ -25,29 +25,26 @@ from hyperperiod.trace.format import Kind
 
 BUDGETS = {"a": (4, 10), "b": (5, 20)}
 """Budget and period in ms; what is left goes to the guest without a server."""
-POLICIES = ("ptps", "sporadic", "deferrable+edf+none")
-ALL_POLICIES = (
+POLICIES = (
     "ptps", "wcps", "crps", "ds", "polling", "sporadic", "cbs", "deferrable+edf+none",
     "periodic+edf+lend", "cbs+fp+spare",
 )  # fmt: skip
 SPARE = 1 / 20
 """What the spare may add to a guest, as the boot line says."""
+LESS = 0.01
+"""So much less of the pcpu than its share a guest may see."""
 SETTLING_NS = 500_000_000
 """After a swap, before charges are counted."""
 
 
-def _run(
-    factory: pytest.TempPathFactory, name: str, flavour: str, policies: tuple[str, ...]
-) -> Ran:
-    files = {"policies": "".join(f"{policy}\n" for policy in policies).encode()}
-    line = "hyperperiod=ring=4M hyperperiod=spare=20ms:1ms"
+def _run(factory: pytest.TempPathFactory) -> Ran:
     ran = run_session(
         factory,
-        name,
+        "shares",
         ["shares"],
-        flavour=flavour,
-        files=files,
-        boot_line=line,
+        flavour="x86_64",
+        files={"policies": "".join(f"{policy}\n" for policy in POLICIES).encode()},
+        boot_line="hyperperiod=ring=4M hyperperiod=spare=20ms:1ms",
         pcpus=2,
         exact=True,
     )
@@ -99,15 +96,17 @@ def _charged(ran: Ran) -> Iterator[dict[str, float]]:
         }
 
 
-def _check(ran: Ran, policies: tuple[str, ...], less: float) -> None:
-    """Both shares of both guests, and that gaps are no longer than their servers allow.
+@pytest.mark.slow
+def test_shares(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Within a hundredth of the budgets as charged, and no gap is longer than servers allow.
 
-    What a guest sees is by at most `less` of the pcpu below its share.
+    Guests see hardly less: by what the hypervisor takes, and dom0 while its pcpu is not quiet.
     """
+    ran = _run(tmp_path_factory)
     charged = list(_charged(ran))
-    assert len(charged) == len(policies)
+    assert len(charged) == len(POLICIES)
     found: dict[tuple[str, str], tuple[float, float, float]] = {}
-    for policy, by_guest in zip(policies, charged, strict=True):
+    for policy, by_guest in zip(POLICIES, charged, strict=True):
         for guest in BUDGETS:
             found[policy, guest] = (by_guest[guest], *_seen(ran, policy, guest))
     for (policy, guest), (paid, seen, gap_ms) in found.items():
@@ -115,21 +114,5 @@ def _check(ran: Ran, policies: tuple[str, ...], less: float) -> None:
         told = f"{guest} under {policy} of {found}"
         assert paid == pytest.approx(budget / period, rel=0.01), told
         more = SPARE if "spare" in policy else 0.0
-        assert budget / period - less < seen < budget / period + more + 0.003, told
+        assert budget / period - LESS < seen < budget / period + more + 0.003, told
         assert gap_ms < 2 * (period - budget) + 1, told
-
-
-def test_shares(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Within a hundredth of the budgets as charged, and guests see no more.
-
-    How much less they see is not asked of a hypervisor whose assertions take of their time.
-    """
-    _check(_run(tmp_path_factory, "shares", "x86_64-debug", POLICIES), POLICIES, less=1)
-
-
-@pytest.mark.slow
-def test_shares_as_guests_see_them(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Under more policies, and guests see hardly less: by what the hypervisor takes without its
-    assertions, and dom0 while its pcpu is not quite quiet.
-    """
-    _check(_run(tmp_path_factory, "shares-all", "x86_64", ALL_POLICIES), ALL_POLICIES, less=0.01)

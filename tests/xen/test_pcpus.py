@@ -73,7 +73,7 @@ def gets_what_it_was_promised(seen: OnXen, horizon_ns: int) -> None:
         assert abs(charged_ns - promised_ns) <= allowed_ns, (entry["name"], charged_ns)
 
 
-@pytest.mark.parametrize("policy", ["ds", "rtds"])
+@pytest.mark.parametrize("policy", [pytest.param("ds", marks=pytest.mark.slow), "rtds"])
 def test_budgets_on_four_pcpus(policy: str, tmp_path: Path) -> None:
     horizon_ns = 2_000 * _MS
     seen = run_on_xen(busy_system(policy), horizon_ns, 1, tmp_path, flavour="arm64-debug")

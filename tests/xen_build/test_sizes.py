@@ -15,6 +15,7 @@ from hyperperiod.hosts.xen.build.patches import rule_options
 from hyperperiod.measured import number
 
 TOP = Path(__file__).parents[2]
+pytestmark = pytest.mark.xdist_group("sizes of Xen")
 MARGIN = 0.02
 """How far another version of the compiler may be off."""
 KIB = 1024
