@@ -203,6 +203,17 @@ def drawn(draw: random.Random, rule: str = "periodic") -> System:
     )
 
 
+def test_a_run_brings_the_certificate_of_its_analysis(files: Files, tmp_path: Path) -> None:
+    path = TOP / "systems" / "flight-control.toml"
+    for command in (["analyze"], ["simulate", "--horizon", "10ms"]):
+        told = tmp_path / f"{command[0]}.json"
+        done = CliRunner().invoke(main, [*command, str(path), "--certificate", str(told)])
+        assert done.exit_code == 0, done.output
+    files.system = path
+    assert files.read(told.read_text()) == 0
+    assert told.read_bytes() == (tmp_path / "analyze.json").read_bytes()
+
+
 def test_a_policy_may_be_a_table_of_its_rules(files: Files) -> None:
     system = load_system(TOP / "systems" / "flight-control.toml")
     told = certificate_text(files.certify(system))
@@ -536,15 +547,21 @@ def test_a_fault_in_the_analysis_is_found_by_the_readers(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["systems/flight-control.toml", "--policy", "ptps"], "found --policy beside it"),
-        (["-"], "found a system that was read from <stdin>"),
-        (["systems/flight-control.toml", "--certificate", "x.txt"], "allowed: a name that ends"),
+        ("analyze systems/flight-control.toml --policy ptps", "found --policy beside it"),
+        ("analyze -", "found a system that was read from <stdin>"),
+        ("analyze systems/flight-control.toml --certificate x.txt", "allowed: a name that ends"),
+        ("simulate -", "found a system that was read from <stdin>"),
+        (
+            "run systems/flight-control.toml --on xen",
+            "on xen, which runs the system with overheads",
+        ),
     ],
 )
-def test_what_the_checker_could_not_read_gets_no_certificate(given: list[str], said: str) -> None:
+def test_what_the_checker_could_not_read_gets_no_certificate(given: str, said: str) -> None:
+    command, *rest = given.split()
     with contextlib.chdir(TOP):
         text = Path("systems/flight-control.toml").read_text()
-        done = CliRunner().invoke(main, ["analyze", "--certificate", "x.json", *given], input=text)
+        done = CliRunner().invoke(main, [command, "--certificate", "x.json", *rest], input=text)
         assert done.exit_code == 2
         assert said in done.output
         assert not Path("x.json").exists()

@@ -22,11 +22,22 @@ from hyperperiod.analysis import Analysis
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
 from hyperperiod.cli.options import refuse_host_costs
 from hyperperiod.cli.progress import Progress, bar, reading_bar
-from hyperperiod.cli.systems import about, read_system, require_host_levels
-from hyperperiod.model import MissingError, Policy, System, format_time
+from hyperperiod.cli.systems import (
+    about,
+    certified_file,
+    read_system,
+    require_host_levels,
+    write_certificate,
+)
+from hyperperiod.model import InputError, MissingError, Policy, System, format_time
 from hyperperiod.model.result_object import json_text
 from hyperperiod.runs import simulate
-from hyperperiod.whole_file import require_different, unwritable, whole_file
+from hyperperiod.whole_file import (
+    require_different,
+    require_writable,
+    unwritable,
+    whole_file,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -54,6 +65,7 @@ class RunOrder(NamedTuple):
     seed: int
     trace_file: str | None
     report_file: str | None
+    certificate: str | None
     as_json: bool
     conditions: tuple[str, ...]
     host: str = "sim"
@@ -75,8 +87,14 @@ def execute(order: RunOrder) -> int:
     system = read_system(order.system_file, order.policy)
     require_host_levels(system, order.system_file)
     require_different(
-        {"SYSTEM": order.system_file, "--trace": order.trace_file, "--report": order.report_file}
+        {
+            "SYSTEM": order.system_file,
+            "--trace": order.trace_file,
+            "--report": order.report_file,
+            "--certificate": order.certificate,
+        }
     )
+    file = _certified_file(order) if order.certificate else b""
     with (
         terminated_as_interrupted(),
         about(order.system_file),
@@ -99,11 +117,22 @@ def execute(order: RunOrder) -> int:
         )
         if report_path is not None:
             _write_report(report_path, system, analysis, result, recorded)
+        if order.certificate is not None:
+            write_certificate(order.certificate, analysis, analysis.result(), file)
     if order.as_json:
         click.echo(json_text(result))
     else:
         _show(result, system)
     return _held_to(guards, result) if guards else exit_code(result)
+
+
+def _certified_file(order: RunOrder) -> bytes:
+    """The system file, of which there will be a certificate; InputError on a real machine."""
+    if order.host in MACHINES:
+        found = f"on {order.host}, which runs the system with overheads of its own"
+        raise InputError("", None, "--certificate", found, "a run in the simulator")
+    require_writable(order.certificate, "--certificate")
+    return certified_file(order.system_file, "--certificate", order.policy)
 
 
 def _for_machine(system: System, order: RunOrder) -> ForHost | None:

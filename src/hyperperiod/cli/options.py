@@ -314,6 +314,7 @@ def run_options(command: Command) -> Command:
         wide_option,
         json_option,
         report_option,
+        certificate_option,
         click.option(
             "trace_file",
             "--trace",
