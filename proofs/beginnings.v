@@ -90,10 +90,13 @@ Qed.
 
 (* * Schedules *)
 
-(* The jobs are those of the run, and at each instant of the schedule what it says happens. *)
+(* The jobs are those of the run, which come as the tasks say, and at each instant of the schedule
+   what it says happens. *)
 Definition begins (sys : system) (p : N) (entries : list (list (list entry)))
     (schedule : list moment) (h : host) (inner : nat -> run) : Prop :=
   (forall s, judged_on (on_pcpu sys p) s = true ->
+     let d := domain_of (nth s (on_pcpu sys p) no_vm) in
+     jobs_of (size d) (members d) (inner s) /\
      same_jobs (inner s) (given_on (on_pcpu sys p) entries s)) /\
   told (judged_on (on_pcpu sys p)) h inner schedule.
 
@@ -139,24 +142,30 @@ Proof.
       domains (given_on vms entries) candidates schedule).
     set (in_it := inner by_rule (length vms) servers by_order (s_slack sys)
       (judged_on vms) domains (given_on vms entries) candidates schedule).
+    assert (right : forall s, judged_on vms s = true ->
+      jobs_of (size (domains s)) (members (domains s)) (in_it s) /\
+      punctual (nth s vms no_vm) (in_it s)).
+    { intros s yes. pose proof yes as [low _]%judged_is.
+      assert (In s (seq 0 (length vms))) as there
+        by (apply in_seq; split; [apply Nat.le_0_l|exact low]).
+      apply (first_none _ _ jobs) in there. rewrite yes in there. cbn [also_if] in there.
+      now apply (entries_fail_is _ _ (in_it s)) in there; [|intros j]. }
     exists h, in_it. split; [split; [|split]|split].
     + apply (machine_follows by_rule); [apply real_jobs|apply all_jobs|exact kept].
     + apply machine_shares; [apply real_jobs|apply all_jobs|exact kept].
     + intros s low its. assert (judged_on vms s = true) as yes by now apply judged_is.
-      assert (In s (seq 0 (length vms))) as there
-        by (apply in_seq; split; [apply Nat.le_0_l|exact low]).
-      apply (first_none _ _ jobs) in there. rewrite yes in there. cbn [also_if] in there.
-      apply (entries_fail_is _ _ (in_it s)) in there as [shape on_time]; [|now intros j].
-      split; [|exact on_time].
+      destruct (right s yes) as [shape on_time]. split; [|exact on_time].
       apply machine_inside; [apply real_jobs|apply all_jobs|exact kept|exact yes|exact shape].
-    + now intros s _ j.
+    + intros s yes. split; [now apply right|now intros j].
     + assert (known := story_told by_rule (length vms) servers by_order (s_slack sys)
         (judged_on vms) domains (given_on vms entries) candidates schedule (length schedule)).
       rewrite (begins_with by_rule (length vms) servers by_order (s_slack sys)
         (judged_on vms) domains (given_on vms entries) candidates schedule [] schedule eq_refl)
         in known.
       exact known.
-  - intros (h & in_it & (pay & share & inside_all) & same & known).
+  - intros (h & in_it & (pay & share & inside_all) & given & known).
+    assert (same : forall s, judged_on vms s = true ->
+      same_jobs (in_it s) (given_on vms entries s)) by (intros s yes; now apply given).
     rewrite first_of_none.
     + induction schedule as [|one rest IH]; [reflexivity|]. cbn [history_broken].
       pose proof known as [now past]. rewrite (IH past).
@@ -165,14 +174,13 @@ Proof.
       * apply real_jobs.
       * apply all_jobs.
       * intros s x yes. apply judged_is in yes as [low its].
-        destruct (inside_all s low its) as [(_ & working & _) _]. apply working.
+        destruct (inside_all s low its) as [[working _] _]. apply working.
       * split; [exact (pay _)|split; [exact (share _)|]].
         intros s yes. apply judged_is in yes as [low its].
-        destruct (inside_all s low its) as [(_ & _ & legal) _]. split; apply legal.
+        destruct (inside_all s low its) as [[_ legal] _]. split; apply legal.
     + intros s there. apply in_seq in there. destruct (judged_on vms s) eqn:yes; [|reflexivity].
       cbn [also_if]. apply (entries_fail_is _ _ (in_it s)); [now apply same|].
-      apply judged_is in yes as [low its]. destruct (inside_all s low its) as [(shape & _) on_time].
-      split; assumption.
+      split; [now apply given|]. apply judged_is in yes as [low its]. now apply inside_all.
 Qed.
 
 (* So on a system that the checker accepts, each job of a lawful schedule that is due by its end has
@@ -189,10 +197,11 @@ Proof.
   assert (s_policy sys <> Bandwidth) as decided.
   { intros is_it. unfold lawful in kept. rewrite is_it in kept.
     now destruct (first _ (seq 0 _)) in kept. }
-  apply (lawful_begins _ _ _ _ decided) in kept as (h & in_it & legal & same & known).
+  apply (lawful_begins _ _ _ _ decided) in kept as (h & in_it & legal & given & known).
   pose proof yes as its. apply judged_is in its as [low its].
-  pose proof (check_sound sys good p h in_it legal s low its j inside) as done.
-  unfold complete, due in done. fold one in done. destruct (same s yes j) as (_ & -> & ->) in done.
+  destruct (given s yes) as [jobs same].
+  pose proof (pcpu_in_time sys good p h in_it legal s low its jobs j inside) as done.
+  unfold complete, due in done. fold one in done. destruct (same j) as (_ & -> & ->) in done.
   fold r in done. fold (due (members one) r j) in done. set (end_at := due (members one) r j) in *.
   rewrite <- (firstn_skipn (length schedule - end_at) schedule) in known.
   apply told_before in known.

@@ -430,6 +430,22 @@ Proof.
     specialize (test (due (members d) r (i, k) - w)). unfold due in *. cbn [fst] in *. lia.
 Qed.
 
+Lemma cbs_supplies m servers arrives h s d r :
+  (forall i, i < m -> 0 < budget (servers i) <= every (servers i)) ->
+  arriving m arrives h -> earliest_pays m servers arrives h ->
+  bandwidth_at_most_1 m servers -> s < m -> hosted h s d r ->
+  forall a t, throughout (busy (size d) r) a t ->
+    (forall x, a < x < a + t -> arrives s x = false) ->
+    general_bound servers s t <= amount (time_of h s) a t.
+Proof.
+  intros sane come legal enough low (working & _) a t all unbroken.
+  destruct (cbs_edf m servers arrives h s sane come legal enough low) as [_ supply].
+  apply Nat.le_trans with (amount (paid h s) a t).
+  - apply supply; [|assumption]. intros x there. now apply working, all.
+  - apply amount_weak. intros x yes. unfold time_of, charged. unfold paid in yes.
+    now rewrite yes.
+Qed.
+
 Theorem cbs_in_time m servers by_slack arrives h s d r :
   (forall i, i < m -> 0 < budget (servers i) <= every (servers i)) ->
   arriving m arrives h -> earliest_pays m servers arrives h -> sharing by_slack servers h ->
@@ -439,12 +455,9 @@ Theorem cbs_in_time m servers by_slack arrives h s d r :
   fits d (general_bound servers s) -> in_time (size d) (members d) r.
 Proof.
   intros sane come legal shared enough low within_it begun shape.
-  destruct (cbs_edf m servers arrives h s sane come legal enough low) as [_ supply].
+  destruct within_it as [jobs within_it].
   intros test j. apply (unbroken_in_time d r (time_of h s) (arrives s) (general_bound servers s));
-    [apply within_it| |exact begun|exact shape| |exact test].
+    [exact jobs| |exact begun|exact shape| |exact test].
   - now apply (time_scheduled by_slack servers).
-  - intros a t _ all unbroken. apply Nat.le_trans with (amount (paid h s) a t).
-    + apply supply; [|assumption]. intros x there. now apply within_it, all.
-    + apply amount_weak. intros x yes. unfold time_of, charged. unfold paid in yes.
-      now rewrite yes.
+  - intros a t _. now apply (cbs_supplies m).
 Qed.

@@ -10,7 +10,7 @@
 
 From Coq Require Import Bool NArith String DecimalString List.
 Import ListNotations.
-From Hyperperiod Require Import model system.
+From Hyperperiod Require Import model flows system.
 
 Local Open Scope N_scope.
 
@@ -231,7 +231,7 @@ Definition server_fails (by_rule : rule) (servers : list row) (own : row) : opti
       then Some (r_name own ++ ": window " ++ show t ++ ": servers spend "
                  ++ show (grid_request servers own t))
       else None
-  | _ => window_fails (tied servers) (fun t => t) (r_deadline own) (r_number own, own)
+  | _ => window_fails (ranked servers) (fun t => t) (r_deadline own) (r_number own, own)
   end.
 
 (* Deferrable servers under EDF: what all spend in the period of one, with deadlines inside. *)
@@ -266,8 +266,66 @@ Definition pcpu_fails (sys : system) (p : N) : option string :=
   | found => found
   end.
 
+(* A row that may be a hop: it is judged, and its supply is one of any window. *)
+Definition hop_at (sys : system) (p : place) : option row :=
+  let its := judged_vm sys (fst p) in
+  match v_form its with
+  | General => nth_error (v_tasks its) (snd p)
+  | Harmonic => None
+  end.
+
+(* Releases at a hop spread by the response of the one before, less the least that it takes. *)
+Definition spread_fails (sys : system) (here : vm) (one : row) : option string :=
+  match r_before one with
+  | None => None
+  | Some q =>
+      match v_form here, hop_at sys q with
+      | General, Some its =>
+          let least := r_jitter its + r_deadline its - r_least its in
+          if least <=? r_jitter one then None
+          else Some (r_name one ++ ": jitter " ++ show (r_jitter one) ++ " is below " ++ show least)
+      | _, _ => Some (r_name one ++ ": comes from no hop that is certified")
+      end
+  end.
+
+Definition same_place (p q : place) : bool :=
+  Nat.eqb (fst p) (fst q) && Nat.eqb (snd p) (snd q).
+
+(* Each hop comes from the next one of the list. *)
+Fixpoint linked (sys : system) (hops : list place) : bool :=
+  match hops with
+  | [] => false
+  | p :: rest =>
+      match hop_at sys p, rest with
+      | None, _ => false
+      | Some _, [] => true
+      | Some its, q :: _ =>
+          match r_before its with
+          | Some before => same_place q before && linked sys rest
+          | None => false
+          end
+      end
+  end.
+
+Definition flow_fails (sys : system) (one : flow) : option string :=
+  let bound := total (fun p => r_deadline (row_at sys p)) (f_hops one) in
+  if negb (linked sys (f_hops one)) then Some (f_name one ++ ": hops that are not certified")
+  else if bound <=? f_deadline one then None
+  else Some (f_name one ++ ": responses add up to " ++ show bound ++ ", above the deadline "
+             ++ show (f_deadline one)).
+
 Definition check (sys : system) : option string :=
+  let judged (fails : vm -> option string) :=
+    first (fun one => also_if (v_judged one) (fails one)) (s_vms sys) in
   match first (pcpu_fails sys) (nodup N.eq_dec (map v_pcpu (s_vms sys))) with
-  | None => first (fun one => also_if (v_judged one) (domain_fails (s_policy sys) one)) (s_vms sys)
+  | None =>
+      match judged (domain_fails (s_policy sys)) with
+      | None =>
+          match judged (fun one => first (spread_fails sys one) (v_tasks one)) with
+          | None => first (flow_fails sys) (s_flows sys)
+          | found => found
+          end
+      | found => found
+      end
   | found => found
   end.

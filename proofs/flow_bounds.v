@@ -136,7 +136,7 @@ Proof.
   intros its from some. destruct (passed p k its) as (_ & _ & law). rewrite from in law.
   destruct law as (apart & comes). destruct (comes some) as (works & ended).
   destruct (circle p q its from) as [its_too _].
-  destruct (legal (fst q) (proj1 its_too)) as (ordered & _). auto.
+  destruct (legal (fst q) (proj1 its_too)) as (ordered & _); [destruct its_too; lia|]. auto.
 Qed.
 
 Lemma row_begins s i o q c k : row m domains before least s i o q c ->
@@ -245,7 +245,7 @@ Proof.
   assert (kept X (inner s) (i, k) = true) as yes by (apply kept_is; lia).
   assert (X = due (members (domains s)) (cut X (inner s)) (i, k)) as same
     by (unfold due; cbn; now rewrite yes).
-  destruct (legal s low) as (ordered & anew & supplied).
+  destruct (legal s low) as (ordered & anew & supplied); [lia|].
   rewrite <- (cut_complete X) by (exact yes || lia). rewrite same at 2.
   apply (unbroken_in_time (domains s) _ (until_then X (gets s)) (until_then X (arrives s))
     (bound s)).
@@ -281,7 +281,7 @@ Proof.
   destruct (complete_or_not (inner (fst q)) (snd q, k) X) as [|late]; [assumption|exfalso].
   pose proof (row_real _ _ _ _ _ hops) as (_ & its & here).
   assert (low : s < m) by (rewrite <- here; apply its).
-  destruct (legal s low) as (ordered & _ & supplied).
+  destruct (legal s low) as (ordered & _ & supplied); [rewrite <- here; destruct its; lia|].
   pose proof (cut_jobs X s none_late low) as jobs.
   pose proof (cut_scheduled X _ _ _ ordered) as cut_ordered.
   set (d := domains s) in *. set (r := cut X (inner s)) in *.
@@ -300,7 +300,7 @@ Proof.
     apply left_over, (complete_later r j w); [now apply nothing|exact later]. }
   pose (number h := if levels d h <=? levels d i
     then ceiling (S W + jitter (members d h)) (period (members d h)) else 0).
-  destruct (all_first (size d) (fun h f => forall l, levels d h <= levels d i ->
+  destruct (all_first 0 (size d) (fun h f => forall l, levels d h <= levels d i ->
     w <= release r (h, l) < w + S W -> f <= l < f + number h)) as (first & all).
   { intros h real_one.
     destruct (released_in (size d) (members d) r h w (S W) jobs real_one) as (f & within);
@@ -384,7 +384,7 @@ Lemma served_on_servers m domains inner gets P B D by_rule :
   served m domains inner (fun _ _ => false) gets
     (fun s => sbf (P s) (B s) (blackout (P s) (B s) (D s) (by_rule s))).
 Proof.
-  intros each s low. destruct (each s low) as (budget & explicit & law & legal).
+  intros each s low _. destruct (each s low) as (budget & explicit & law & legal).
   split; [exact legal|]. split; [easy|]. intros a t working _.
   now apply (server_supply _ _ _ _ _ _ budget explicit law).
 Qed.

@@ -24,7 +24,7 @@
    Not in the model: what clients and queues bound. *)
 
 From Coq Require Import Arith.
-From Hyperperiod Require Import model host cbs.
+From Hyperperiod Require Import model cbs.
 
 (* A domain, and a task of it. *)
 Definition place := (nat * nat)%type.
@@ -64,7 +64,7 @@ Definition planned : Prop := forall p k, real p -> comes (fun _ _ _ => True) p k
 
 Definition served (arrives : nat -> supply) (gets : nat -> supply) (bound : nat -> nat -> nat)
   : Prop :=
-  forall s, s < m ->
+  forall s, s < m -> 0 < size (domains s) ->
     scheduled (size (domains s)) (local_key (domains s) (inner s)) (gets s) (inner s) /\
     anew arrives s (domains s) (inner s) /\
     forall a t, throughout (busy (size (domains s)) (inner s)) a t ->

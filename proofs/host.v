@@ -382,10 +382,10 @@ Qed.
 (* What a domain may run in: all that its server pays for, and what else it has. *)
 Definition time_of (h : host) (s x : nat) : bool := charged h s x || here s (has h x).
 
-Lemma time_scheduled by_slack servers h s d r : sharing by_slack servers h -> inside h s d r ->
+Lemma time_scheduled by_slack servers h s d r : sharing by_slack servers h -> hosted h s d r ->
   scheduled (size d) (local_key d r) (time_of h s) r.
 Proof.
-  intros shared (_ & working & legal). split.
+  intros shared (working & legal). split.
   - intros x j who. destruct (proj1 legal x j who) as [got waits]. unfold time_of.
     rewrite got. now rewrite orb_true_r.
   - intros x j there waits. apply (proj2 legal x j); [|assumption].
@@ -397,13 +397,6 @@ Proof.
     destruct (here s (also h x)) eqn:beside; [|assumption].
     apply here_only in beside. destruct (second s beside) as (_ & -> & _). apply here_itself.
 Qed.
-
-(* The test of the domain's scheduler, on a supply with a bound. *)
-Definition fits (d : domain) (bound : nat -> nat) : Prop :=
-  match scheduler d with
-  | FixedPriority ranks => forall i, i < size d -> in_windows (size d) (members d) ranks bound i
-  | EarliestDeadline => forall t, dbf (size d) (members d) t <= bound t
-  end.
 
 (* More may be given, and less is asked of where there is less work. *)
 Lemma keeps_weak P B D by_rule (wants busy : nat -> Prop) gets more :
@@ -422,6 +415,14 @@ Proof.
     apply law; [assumption|]. intros x there. now apply working, all.
 Qed.
 
+Lemma time_keeps P B D by_rule h s d r : hosted h s d r ->
+  keeps P B D by_rule (wants h s) (charged h s) ->
+  keeps P B D by_rule (busy (size d) r) (time_of h s).
+Proof.
+  intros (working & _). apply keeps_weak; [intros x; apply working|].
+  intros x yes. unfold time_of. now rewrite yes.
+Qed.
+
 (* Tasks of a domain whose server keeps its law, with the blackout of its rule, and with that of the
    harmonic form. *)
 Theorem domain_in_time by_slack servers P B D by_rule h s d r :
@@ -434,11 +435,10 @@ Theorem domain_in_time by_slack servers P B D by_rule h s d r :
   in_time (size d) (members d) r.
 Proof.
   intros shared within_it budget explicit promised shape test.
+  destruct within_it as [jobs within_it].
   pose proof (time_scheduled by_slack servers h s d r shared within_it) as legal.
-  destruct within_it as (jobs & working & _). unfold fits in test. unfold local_key in legal.
-  apply (keeps_weak _ _ _ _ _ (busy (size d) r) _ (time_of h s)) in promised as supplied;
-    [|intros x; apply working|intros x yes; unfold time_of; now rewrite yes].
-  clear promised.
+  unfold fits in test. unfold local_key in legal.
+  apply (time_keeps _ _ _ _ h s d r within_it) in promised as supplied. clear promised.
   destruct test as [test|(not_polling & tight & phase & dividing & test)].
   - destruct (scheduler d) as [ranks|].
     + now apply (fixed_priority_on_server P B D by_rule _ _ ranks (time_of h s)).

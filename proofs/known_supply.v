@@ -284,8 +284,9 @@ Theorem known_servers_in_time servers by_rule by_slack h s wait d r :
   fits d (staircase P B wait by_rule) -> in_time (size d) (members d) r.
 Proof.
   intros P B shared within_it some units known shape fit.
+  destruct within_it as [jobs within_it].
   pose proof (time_scheduled by_slack servers h s d r shared within_it) as in_turn.
-  destruct within_it as (jobs & working & _). unfold fits in fit. unfold local_key in in_turn.
+  destruct within_it as [working _]. unfold fits in fit. unfold local_key in in_turn.
   assert (supplied : supplies (busy (size d) r) (time_of h s) (staircase P B wait by_rule)).
   { intros a t all. apply Nat.le_trans with (amount (charged h s) a t).
     - apply (known_supply P B wait by_rule (wants h s)); try assumption.

@@ -307,12 +307,21 @@ Definition local_key (d : domain) (r : run) (j : job) : nat :=
   | EarliestDeadline => due (members d) r j
   end.
 
+(* The test of the domain's scheduler, on a supply with a bound. *)
+Definition fits (d : domain) (bound : nat -> nat) : Prop :=
+  match scheduler d with
+  | FixedPriority ranks => forall i, i < size d -> in_windows (size d) (members d) ranks bound i
+  | EarliestDeadline => forall t, dbf (size d) (members d) t <= bound t
+  end.
+
 (* The domain of server s has work when one of its jobs is pending, and when it has the processor,
    its own scheduler says which one runs. *)
-Definition inside (h : host) (s : nat) (d : domain) (r : run) : Prop :=
-  jobs_of (size d) (members d) r /\
+Definition hosted (h : host) (s : nat) (d : domain) (r : run) : Prop :=
   (forall x, wants h s x <-> busy (size d) r x) /\
   scheduled (size d) (local_key d r) (fun x => here s (has h x)) r.
+
+Definition inside (h : host) (s : nat) (d : domain) (r : run) : Prop :=
+  jobs_of (size d) (members d) r /\ hosted h s d r.
 
 (* A server as a task of the pcpu, as the tests of the host level see it (servers/host_level.py). *)
 Definition as_task (one : server) : task :=

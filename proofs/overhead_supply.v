@@ -374,7 +374,7 @@ Proof.
     a <= release r (i, l) < a + t ->
     first <= l < first + ceiling (t + jitter (members d i)) (period (members d i)))
     by (intros i real; apply (released_in (size d)); auto).
-  destruct (all_first (size d) _ each) as (first & all).
+  destruct (all_first 0 (size d) _ each) as (first & all).
   pose (released i x := negb (amount (fun l => release r (i, l) =? x) (first i)
     (ceiling (t + jitter (members d i)) (period (members d i))) =? 0)).
   apply Nat.le_trans with (sum (size d) (fun i => amount (released i) a t)).

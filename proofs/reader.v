@@ -5,13 +5,14 @@
 
    Read is a part of TOML and JSON: tables, arrays of tables, inline tables, arrays, texts of one
    line, numbers and words. In a text a backslash and what follows it stay as they are, so that a
-   name with one is only equal to one that is written alike. Whatever is
-   not known is refused by name: a key of a domain that only its own tasks could mind, or of a
-   task, makes the domain one that is not certified; any other refuses the file. *)
+   name with one is only equal to one that is written alike. Whatever is not known is refused by
+   name: a key of a domain that only its own tasks could mind, or of a task, makes the domain one
+   that is not certified; one of a flow makes it and all domains on its way so; any other refuses
+   the file. *)
 
 From Coq Require Import Bool NArith Ascii String List.
 Import ListNotations.
-From Hyperperiod Require Import model system check.
+From Hyperperiod Require Import model flows system check.
 
 Local Open Scope string_scope.
 Local Open Scope N_scope.
@@ -273,23 +274,43 @@ Definition unit_of (s : string) : option N :=
   else if String.eqb word "s" then Some 1000000000
   else None.
 
+(* A number with decimals at the beginning of a text, as one over a power of ten, and the rest. *)
+Definition decimal (s : string) : option (N * N * string) :=
+  let '(whole, count, rest) := digits s 0 0 in
+  if count =? 0 then None
+  else
+    match rest with
+    | String "." after =>
+        let '(n, decimals, behind) := digits after whole 0 in
+        Some (if 0 <? decimals then (n, 10 ^ decimals, behind) else (whole, 1, rest))
+    | _ => Some (whole, 1, rest)
+    end.
+
 Definition time (k : string) (v : value) : result N :=
   match v with
   | Said s =>
-      let '(whole, count, rest) := digits s 0 0 in
-      let '(n, decimals, rest) :=
-        match rest with
-        | String "." after => let '(n, all, rest) := digits after whole 0 in
-                              if 0 <? all then (n, all, rest) else (n, 0, "."%string)
-        | _ => (whole, 0, rest)
-        end in
-      match unit_of rest with
-      | Some ns =>
-          if (0 <? count) && (n * ns mod 10 ^ decimals =? 0) then Good (n * ns / 10 ^ decimals)
-          else Bad (k ++ ": found " ++ s ++ "; allowed: whole nanoseconds")
+      match decimal s with
+      | Some (n, parts, rest) =>
+          match unit_of rest with
+          | Some ns => if n * ns mod parts =? 0 then Good (n * ns / parts)
+                       else Bad (k ++ ": found " ++ s ++ "; allowed: whole nanoseconds")
+          | None => Bad (k ++ ": found " ++ s ++ "; allowed: a time such as 5ms, 1.5us, 7ns")
+          end
       | None => Bad (k ++ ": found " ++ s ++ "; allowed: a time such as 5ms, 1.5us, 7ns")
       end
   | _ => Bad (k ++ ": no time")
+  end.
+
+(* A part of a whole, as a number over another one. *)
+Definition share (k : string) (v : value) : result (N * N) :=
+  match v with
+  | Bare s =>
+      match decimal s with
+      | Some (n, parts, EmptyString) =>
+          if n <=? parts then Good (n, parts) else Bad (k ++ ": above 1")
+      | _ => Bad (k ++ ": found " ++ s ++ "; allowed: a number from 0 to 1")
+      end
+  | _ => Bad (k ++ ": no number")
   end.
 
 Definition text (k : string) (v : value) : result string :=
@@ -304,10 +325,11 @@ Definition keys_of (k : string) (v : value) : result table :=
   | _ => Bad (k ++ ": no table")
   end.
 
-Definition tables (k : string) (v : value) : result (list table) :=
+Definition array {A : Type} (read : string -> value -> result A) (k : string) (v : value)
+  : result (list A) :=
   match v with
-  | Many l => each (keys_of k) l
-  | _ => Bad (k ++ ": no array of tables")
+  | Many l => each (read k) l
+  | _ => Bad (k ++ ": no array")
   end.
 
 Definition required {A : Type} (read : string -> value -> result A) (k : string) (l : table)
@@ -367,24 +389,20 @@ Fixpoint taken (k name : string) (l : list table) : option table * list table :=
       else let '(found, others) := taken k name rest in (found, one :: others)
   end.
 
-Definition numbers (k : string) (v : value) : result (list N) :=
-  match v with
-  | Many l => each (number k) l
-  | _ => Bad (k ++ ": no array")
-  end.
-
 (* * Tasks *)
 
 (* What the checker does not know of a task, if there is something: the key. *)
-Definition beyond_task (l : table) : option string :=
-  match stranger ["name"; "kind"; "period"; "wcet"; "deadline"; "jitter"; "offset"; "priority";
-                  "etf"] l with
+Definition beyond_task (hop : bool) (l : table) : option string :=
+  let '(known, kinds) :=
+    if hop then ([], ["event"]) else (["jitter"; "offset"], ["periodic"; "sporadic"]) in
+  match stranger (["name"; "kind"; "period"; "wcet"; "deadline"; "priority"; "etf"] ++ known)%list
+          l with
   | Some k => Some k
   | None =>
       match find "kind" l with
-      | Some (Said kind) => if one_of kind ["periodic"; "sporadic"] then None else Some "kind"
+      | Some (Said kind) => if one_of kind kinds then None else Some "kind"
       | Some _ => Some "kind"
-      | None => None
+      | None => if hop then Some "kind" else None
       end
   end.
 
@@ -394,8 +412,9 @@ Definition periodic_kind (l : table) : bool :=
   | _ => true
   end.
 
-(* A task with its windows in the certificate, under rm, dm or fp. *)
-Definition task_row (scheduler : string) (l : table) (evidence : option table) : result row :=
+(* A task of a domain of n tasks, and the windows that the certificate has. Of equal ranks the first
+   in the file is higher. *)
+Definition task_row (scheduler : string) (n place : N) (l said : table) : result row :=
   name <- required text "name" l ;;
   within ("task " ++ name) (
     period <- required time "period" l ;;
@@ -407,28 +426,28 @@ Definition task_row (scheduler : string) (l : table) (evidence : option table) :
              else if String.eqb scheduler "dm" then Good deadline
              else if String.eqb scheduler "fp" then required number "priority" l
              else Good 0) ;;
-    let said := match evidence with Some told => told | None => [] end in
-    _ <- only ["task"; "window"; "demand"; "supply"; "jobs"] said ;;
-    _ <- (match evidence with
-          | Some told => if named_by "task" name told then Good tt
-                         else Bad "the certificate names another one in its place"
-          | None => Good tt
-          end) ;;
     window <- with_default number "window" said 0 ;;
     demand <- optional number "demand" said ;;
     supply <- optional number "supply" said ;;
-    jobs <- with_default numbers "jobs" said [] ;;
-    Good {| r_name := name; r_number := rank; r_cost := cost; r_period := period;
+    jobs <- with_default (array number) "jobs" said [] ;;
+    Good {| r_name := name; r_number := rank * n + place; r_cost := cost; r_period := period;
             r_deadline := deadline; r_jitter := jitter;
-            r_strict := periodic_kind l && (offset =? 0);
+            r_strict := periodic_kind l && (offset =? 0); r_least := 0; r_before := None;
             r_window := window; r_demand := demand; r_supply := supply; r_jobs := jobs |}).
 
-Fixpoint task_rows (scheduler : string) (tasks evidence : list table) : result (list row) :=
+Definition windows : list string := ["window"; "demand"; "supply"; "jobs"].
+
+Fixpoint task_rows (scheduler : string) (n : N) (tasks : list (N * table)) (evidence : list table)
+  : result (list row) :=
   match tasks, evidence with
   | [], [] => Good []
-  | one :: rest, told :: others =>
-      row <- task_row scheduler one (Some told) ;;
-      more <- task_rows scheduler rest others ;;
+  | (place, one) :: rest, told :: others =>
+      _ <- only ("task" :: windows) told ;;
+      name <- required text "name" one ;;
+      _ <- (if named_by "task" name told then Good tt
+            else Bad ("task " ++ name ++ ": the certificate names another one in its place")) ;;
+      row <- task_row scheduler n place one told ;;
+      more <- task_rows scheduler n rest others ;;
       Good (row :: more)
   | _, _ => Bad "the certificate has not as many tasks as the domain"
   end.
@@ -436,6 +455,29 @@ Fixpoint task_rows (scheduler : string) (tasks evidence : list table) : result (
 (* * Domains *)
 
 Record source := { keys_there : table; tasks_there : list table }.
+
+(* The name of a task as flows have it, if it has one. *)
+Definition hop_name (one : source) (l : table) : option string :=
+  match find "name" (keys_there one), find "name" l with
+  | Some (Said domain), Some (Said task) => Some (domain ++ "." ++ task)
+  | _, _ => None
+  end.
+
+(* A task of a domain is one of these hops. *)
+Definition is_hop (hops : list string) (one : source) (l : table) : bool :=
+  match hop_name one l with
+  | Some name => one_of name hops
+  | None => false
+  end.
+
+Definition many_tasks (one : source) : N := N.of_nat (length (tasks_there one)).
+
+(* The tasks with their places in the file. *)
+Fixpoint numbered (place : N) (l : list table) : list (N * table) :=
+  match l with
+  | [] => []
+  | one :: rest => (place, one) :: numbered (place + 1) rest
+  end.
 
 (* What is known of a domain, and what is not but speaks of its own tasks alone. Any other key might
    say something of other servers. *)
@@ -445,9 +487,9 @@ Definition server_keys : list string :=
 Definition domain_keys : list string := "guest" :: server_keys.
 
 (* What makes a domain one that is not certified, though its server is one like all others. *)
-Definition beyond_domain (one : source) : option string :=
+Definition beyond_domain (hops : list string) (one : source) : option string :=
   let beyond_tasks :=
-    fold_right (fun l found => match beyond_task l with
+    fold_right (fun l found => match beyond_task (is_hop hops one l) l with
                                | Some k => Some ("task." ++ k)
                                | None => found
                                end)
@@ -513,35 +555,160 @@ Definition server_row (by_period one_pcpu : bool) (one : source) (said : table)
              end) ;;
     window <- with_default number "window" said 0 ;;
     Good ({| r_name := name; r_number := rank; r_cost := budget; r_period := period;
-             r_deadline := period; r_jitter := 0; r_strict := true;
+             r_deadline := period; r_jitter := 0; r_strict := true; r_least := 0; r_before := None;
              r_window := window; r_demand := None; r_supply := None; r_jobs := [] |}, pcpu)).
 
 Definition unjudged (server : row) (pcpu : N) : vm :=
   {| v_server := server; v_pcpu := pcpu; v_judged := false; v_order := Fixed; v_tasks := [];
      v_form := General; v_horizon := 0; v_multiple := 0; v_points := [] |}.
 
-Definition judged (one : source) (server : row) (pcpu : N) (told : table) : result vm :=
+(* A domain with its tasks that are no hops. *)
+Definition judged (hops : list string) (one : source) (server : row) (pcpu : N) (told : table)
+  : result vm :=
   within (r_name server) (
     scheduler <- with_default text "scheduler" (keys_there one) "rm" ;;
     supply <- required text "supply" told ;;
     form <- (if String.eqb supply "general" then Good General
              else if String.eqb supply "harmonic" then Good Harmonic
              else Bad ("supply " ++ supply ++ ": not known to this checker")) ;;
+    let n := many_tasks one in
+    let tasks := filter (fun '(_, l) => negb (is_hop hops one l)) (numbered 0 (tasks_there one)) in
     if String.eqb scheduler "edf" then
       _ <- only ["domain"; "supply"; "horizon"; "multiple"; "points"] told ;;
-      rows <- each (fun l => task_row scheduler l None) (tasks_there one) ;;
+      rows <- each (fun '(place, l) => task_row scheduler n place l []) tasks ;;
       horizon <- required number "horizon" told ;;
       multiple <- required number "multiple" told ;;
-      points <- required numbers "points" told ;;
+      points <- required (array number) "points" told ;;
       Good {| v_server := server; v_pcpu := pcpu; v_judged := true; v_order := Edf;
               v_tasks := rows; v_form := form; v_horizon := horizon; v_multiple := multiple;
               v_points := points |}
     else
       _ <- only ["domain"; "supply"; "tasks"] told ;;
-      evidence <- required tables "tasks" told ;;
-      rows <- task_rows scheduler (tasks_there one) evidence ;;
+      evidence <- with_default (array keys_of) "tasks" told [] ;;
+      rows <- task_rows scheduler n tasks evidence ;;
       Good {| v_server := server; v_pcpu := pcpu; v_judged := true; v_order := Fixed;
               v_tasks := rows; v_form := form; v_horizon := 0; v_multiple := 0; v_points := [] |}).
+
+(* * Flows *)
+
+(* What the checker does not know of a flow, if there is something: the key. *)
+Definition beyond_flow (l : table) : option string :=
+  match stranger ["name"; "source"; "hops"; "deadline"; "queue"] l, find "source" l with
+  | Some k, _ => Some k
+  | None, Some (Table its) =>
+      match stranger ["kind"; "period"; "offset"; "jitter"] its, find "kind" its with
+      | Some k, _ => Some ("source." ++ k)
+      | None, None => None
+      | None, Some (Said kind) =>
+          if one_of kind ["periodic"; "sporadic"] then None else Some "source.kind"
+      | None, Some _ => Some "source.kind"
+      end
+  | None, _ => Some "source"
+  end.
+
+(* A visit of items to a task: behind the hop before, or as the source releases. *)
+Definition hop_row (period jitter : N) (said : table) (before : option flows.place) (one : source)
+  (place : N) (l : table) : result row :=
+  scheduler <- with_default text "scheduler" (keys_there one) "rm" ;;
+  let edf := String.eqb scheduler "edf" in
+  _ <- only (["hop"; "jitter"; "response"] ++ if edf then [] else windows)%list said ;;
+  its <- task_row scheduler (many_tasks one) place l said ;;
+  spread <- required number "jitter" said ;;
+  response <- required number "response" said ;;
+  part <- with_default share "etf" l (1, 1) ;;
+  let '(n, parts) := part in
+  if match before with None => negb (spread =? jitter) | Some _ => false end
+  then Bad "the certificate has another jitter than the source"
+  else if (r_deadline its <? response) || edf && (response <? r_deadline its)
+  then Bad ("response " ++ show response ++ " of a deadline " ++ show (r_deadline its))
+  else Good {| r_name := r_name its; r_number := r_number its; r_cost := r_cost its;
+               r_period := period; r_deadline := response; r_jitter := spread; r_strict := false;
+               r_least := N.max 1 (up (n * r_cost its) parts); r_before := before;
+               r_window := r_window its; r_demand := r_demand its; r_supply := r_supply its;
+               r_jobs := r_jobs its |}.
+
+Definition with_row (its : row) (one : vm) : vm :=
+  {| v_server := v_server one; v_pcpu := v_pcpu one; v_judged := v_judged one;
+     v_order := v_order one; v_tasks := (v_tasks one ++ [its])%list; v_form := v_form one;
+     v_horizon := v_horizon one; v_multiple := v_multiple one; v_points := v_points one |}.
+
+(* The domains from number s on, with a visit to a hop, if its domain is judged, and where it is. *)
+Fixpoint visited (hop : string) (make : source -> N -> table -> result row) (s : nat)
+  (l : list (source * vm)) : result (option flows.place * list (source * vm)) :=
+  match l with
+  | [] => Good (None, [])
+  | (one, its) :: rest =>
+      match filter (fun '(_, t) => v_judged its && is_hop [hop] one t)
+              (numbered 0 (tasks_there one)) with
+      | [] => more <- visited hop make (S s) rest ;; Good (fst more, (one, its) :: snd more)
+      | (place, t) :: _ =>
+          found <- within hop (make one place t) ;;
+          Good (Some (s, length (v_tasks its)), (one, with_row found its) :: rest)
+      end
+  end.
+
+(* The visits of a flow's items to hops, those before them there already, the last one first. The
+   certificate tells of the first ones, and of all that are in domains that are judged. *)
+Fixpoint visits (period jitter : N) (hops : list string) (told : list table)
+  (past : list flows.place) (l : list (source * vm))
+  : result (list flows.place * list (source * vm)) :=
+  match hops, told with
+  | [], [] => Good (past, l)
+  | [], _ :: _ => Bad "more hops in the certificate than in the system"
+  | hop :: rest, [] =>
+      found <- visited hop (fun _ _ _ => Bad "missing in the certificate") 0 l ;;
+      visits period jitter rest [] past l
+  | hop :: rest, said :: others =>
+      _ <- (if named_by "hop" hop said then Good tt
+            else Bad (hop ++ ": the certificate names another hop in its place")) ;;
+      found <- visited hop (hop_row period jitter said (hd_error past)) 0 l ;;
+      match fst found with
+      | Some p => visits period jitter rest others (p :: past) (snd found)
+      | None => Bad (hop ++ ": not in a domain that is certified")
+      end
+  end.
+
+(* What is said of a domain or a flow without a proof: the name, and why. *)
+Definition left_out := (string * string)%type.
+
+(* The flows of a file, those that are certified and those that are left out, and all domains with
+   the visits to their hops. *)
+Fixpoint ways (l told : list table) (domains : list (source * vm))
+  : result (list flow * list left_out * list (source * vm)) :=
+  match l with
+  | [] => match told with
+          | [] => Good ([], [], domains)
+          | _ => Bad "it speaks of more than the system's flows, each once"
+          end
+  | one :: rest =>
+      name <- required text "name" one ;;
+      let '(its, told) := taken "flow" name told in
+      let said := match its with Some l => l | None => [] end in
+      made <- within ("flow " ++ name) (
+        _ <- only ["flow"; "hops"; "why"] said ;;
+        hops <- required (array text) "hops" one ;;
+        hops_told <- required (array keys_of) "hops" said ;;
+        match beyond_flow one, hops_told with
+        | Some k, [] => done <- visits 0 0 hops [] [] domains ;; Good (done, hops, 0, k)
+        | Some k, _ :: _ => Bad (k ++ ": not known to this checker")
+        | None, _ =>
+            source_ <- required keys_of "source" one ;;
+            period <- required time "period" source_ ;;
+            jitter <- with_default time "jitter" source_ 0 ;;
+            deadline <- required time "deadline" one ;;
+            done <- visits period jitter hops hops_told [] domains ;;
+            Good (done, hops, deadline, "not in the certificate")
+        end) ;;
+      let '(past, domains, hops, deadline, unproved) := made in
+      more <- ways rest told domains ;;
+      let '(proved, out, domains) := more in
+      if match find "why" said with Some _ => true | None => false end
+      then Good (proved, (name, unproved) :: out, domains)
+      else if Nat.eqb (length past) (length hops)
+      then Good ({| f_name := name; f_hops := past; f_deadline := deadline |} :: proved, out,
+                 domains)
+      else Bad ("flow " ++ name ++ ": hops are missing in the certificate")
+  end.
 
 (* * Systems *)
 
@@ -573,12 +740,32 @@ Fixpoint domains_of (l : list section) (past : list source) : result (list sourc
         end
   end.
 
+(* The flows of a file, the last one first: [[flow]], and [flow.source] behind it. *)
+Fixpoint flows_of (l : list section) (past : list table) : result (list table) :=
+  match l with
+  | [] => Good (rev_append past [])
+  | one :: rest =>
+      if String.eqb (named one) "flow" && listed one then flows_of rest (keys one :: past)
+      else
+        match past with
+        | last :: others =>
+            match find "source" last with
+            | None => flows_of rest ((last ++ [("source", Table (keys one))])%list :: others)
+            | Some _ => Bad "source: given twice"
+            end
+        | [] => Bad (named one ++ ": not known to this checker")
+        end
+  end.
+
+Definition of_flow (one : section) : bool :=
+  String.eqb (named one) (if listed one then "flow" else "flow.source").
+
 (* Tasks may also stand in the domain's own table. *)
 Definition gathered (one : source) : result source :=
   match find "task" (keys_there one) with
   | None => Good one
   | Some v =>
-      inline <- tables "task" v ;;
+      inline <- array keys_of "task" v ;;
       match tasks_there one with
       | [] =>
           Good {| keys_there := filter (fun '(k, _) => negb (String.eqb k "task")) (keys_there one);
@@ -633,12 +820,9 @@ Fixpoint policy_of (name : string) (l : list (string * rules)) : result rules :=
   | (known, found) :: rest => if String.eqb name known then Good found else policy_of name rest
   end.
 
-(* What is said of a domain without a proof: the name, and why. *)
-Definition left_out := (string * string)%type.
-
 (* Servers of the certificate are taken in the order of the domains that have one. *)
-Fixpoint join (by_period one_pcpu : bool) (domains : list source)
-  (servers proofs gaps : list table) : result (list vm * list left_out) :=
+Fixpoint join (by_period one_pcpu : bool) (hops : list string) (domains : list source)
+  (servers proofs gaps : list table) : result (list (source * vm) * list left_out) :=
   match domains with
   | [] => match servers, proofs, gaps with
           | [], [], [] => Good ([], [])
@@ -652,7 +836,7 @@ Fixpoint join (by_period one_pcpu : bool) (domains : list source)
       if (effort : bool) then
         match proof, gap with
         | None, Some _ =>
-            more <- join by_period one_pcpu rest servers proofs gaps ;;
+            more <- join by_period one_pcpu hops rest servers proofs gaps ;;
             Good (fst more, (name, "best effort") :: snd more)
         | _, _ => Bad (name ++ ": best effort belongs to what is not certified")
         end
@@ -663,18 +847,17 @@ Fixpoint join (by_period one_pcpu : bool) (domains : list source)
         | said :: others =>
             placed <- server_row by_period one_pcpu one said ;;
             let '(server, pcpu) := placed in
-            more <- join by_period one_pcpu rest others proofs gaps ;;
-            match proof, gap, beyond_domain one with
+            more <- join by_period one_pcpu hops rest others proofs gaps ;;
+            let unproved why :=
+              Good ((one, unjudged server pcpu) :: fst more, (name, why) :: snd more) in
+            match proof, gap, beyond_domain hops one with
             | Some told, None, None =>
-                found <- judged one server pcpu told ;;
-                Good (found :: fst more, snd more)
-            | Some _, None, Some k =>
-                Good (unjudged server pcpu :: fst more, (name, k) :: snd more)
+                found <- judged hops one server pcpu told ;;
+                Good ((one, found) :: fst more, snd more)
+            | Some _, None, Some k => unproved k
             | Some _, Some _, _ => Bad (name ++ ": both certified and not certified")
-            | None, Some _, why =>
-                Good (unjudged server pcpu :: fst more,
-                      (name, match why with Some k => k | None => "not in the certificate" end)
-                      :: snd more)
+            | None, Some _, Some k => unproved k
+            | None, Some _, None => unproved "not in the certificate"
             | None, None, _ => Bad (name ++ ": missing in the certificate")
             end
         end
@@ -686,12 +869,19 @@ Fixpoint repeated (l : list string) : option string :=
   | one :: rest => if one_of one rest then Some one else repeated rest
   end.
 
+Definition unique (what : string) (l : list string) : result unit :=
+  match repeated l with
+  | Some twice => Bad (what ++ " " ++ twice ++ ": given twice")
+  | None => Good tt
+  end.
+
 Definition below (count : N) (one : vm) : result unit :=
   if v_pcpu one <? count then Good tt
   else Bad (r_name (v_server one) ++ ": pcpu " ++ show (v_pcpu one) ++ " of " ++ show count).
 
-(* A system file and a certificate as one `system`, and what is left out of it. *)
-Definition read (system_file certificate : string) : result (system * list left_out) :=
+(* A system file and a certificate as one `system`, how many of the file's tasks are judged, and
+   what is left out of it. *)
+Definition read (system_file certificate : string) : result (system * N * list left_out) :=
   whole <- within "system" (
     tokens <- tokens_of system_file Between [] ;;
     sections (Line :: Line :: tokens ++ tokens)%list tokens
@@ -706,10 +896,21 @@ Definition read (system_file certificate : string) : result (system * list left_
         count <- with_default number "pcpus" top 1 ;;
         policy <- required policy_name "policy" top ;;
         rules <- policy_of policy (policies (count =? 1)) ;;
-        loose <- domains_of tail [] ;;
+        loose <- domains_of (filter (fun one => negb (of_flow one)) tail) [] ;;
         domains <- each gathered loose ;;
-        Good (name, rules, count, domains)) ;;
-      let '(name, (by_policy, by_slack), count, domains) := made in
+        flows <- flows_of (filter of_flow tail) [] ;;
+        hops <- each (required (array text) "hops") flows ;;
+        let hops := concat hops in
+        let visited := flat_map (fun one =>
+          flat_map (fun l => match hop_name one l with
+                             | Some hop => if one_of hop hops then [hop] else []
+                             | None => []
+                             end) (tasks_there one)) domains in
+        _ <- unique "task" visited ;;
+        names <- each (required text "name") flows ;;
+        _ <- unique "flow" names ;;
+        Good (name, rules, count, domains, flows, hops)) ;;
+      let '(name, (by_policy, by_slack), count, domains, flows, hops) := made in
       joined <- within "certificate" (
         tokens <- tokens_of certificate Between [] ;;
         found <- parse (Line :: Line :: tokens ++ tokens)%list AValue tokens ;;
@@ -718,29 +919,33 @@ Definition read (system_file certificate : string) : result (system * list left_
               | _ => Bad "something behind its end"
               end) ;;
         told <- keys_of "the file" (fst found) ;;
-        _ <- only ["certificate"; "system"; "servers"; "domains"; "not_certified";
-                   "assumptions"] told ;;
+        _ <- only ["certificate"; "system"; "servers"; "domains"; "flows";
+                   "not_certified"; "assumptions"] told ;;
         version <- required number "certificate" told ;;
         _ <- (if version =? 1 then Good tt else Bad "certificate: not 1") ;;
         about <- required keys_of "system" told ;;
         _ <- only ["name"; "sha256"] about ;;
         _ <- (if named_by "name" name about then Good tt else Bad "system: another name") ;;
-        servers <- required tables "servers" told ;;
-        proofs <- required tables "domains" told ;;
-        gaps <- required tables "not_certified" told ;;
+        servers <- required (array keys_of) "servers" told ;;
+        proofs <- required (array keys_of) "domains" told ;;
+        gaps <- required (array keys_of) "not_certified" told ;;
+        flows_told <- with_default (array keys_of) "flows" told [] ;;
         _ <- each (only ["domain"; "why"]) gaps ;;
         names <- each (fun one => required text "name" (keys_there one)) domains ;;
-        _ <- (match repeated names with
-              | Some twice => Bad ("domain " ++ twice ++ ": given twice")
-              | None => Good tt
-              end) ;;
+        _ <- unique "domain" names ;;
         efforts <- each is_best_effort domains ;;
         let by_period := negb (existsb (fun '(one, effort) => negb effort
           && match find "priority" (keys_there one) with Some _ => true | None => false end)
           (combine domains efforts)) in
-        join by_period (count =? 1) domains servers proofs gaps) ;;
-      _ <- each (below count) (fst joined) ;;
-      Good ({| s_policy := by_policy; s_slack := by_slack; s_vms := fst joined |}, snd joined)
+        found <- join by_period (count =? 1) hops domains servers proofs gaps ;;
+        done <- ways flows flows_told (fst found) ;;
+        let '(proved, out, vms) := done in
+        Good (proved, (snd found ++ out)%list, vms)) ;;
+      let '(proved, out, vms) := joined in
+      _ <- each (below count) (map snd vms) ;;
+      Good ({| s_policy := by_policy; s_slack := by_slack; s_vms := map snd vms;
+               s_flows := proved |},
+            total (fun '(one, its) => if v_judged its then many_tasks one else 0) vms, out)
   end.
 
 (* * The answer *)
@@ -750,13 +955,16 @@ Definition commas (l : list string) : string := String.concat ", " l.
 Definition counted (n : N) (what : string) : string :=
   show n ++ " " ++ what ++ (if n =? 1 then "" else "s").
 
-Definition summary (sys : system) (gaps : list left_out) : N * string :=
+Definition summary (sys : system) (tasks : N) (gaps : list left_out) : N * string :=
   let proved := filter v_judged (s_vms sys) in
   let part := negb (forallb (fun '(_, why) => String.eqb why "best effort") gaps) in
   ((if part then 1 else 0),
    (if part then "proved in part: " else "proved: ")
-   ++ counted (total (fun one => N.of_nat (length (v_tasks one))) proved) "task"
-   ++ " of " ++ counted (N.of_nat (length proved)) "domain"
+   ++ counted tasks "task" ++ " of " ++ counted (N.of_nat (length proved)) "domain"
+   ++ (match s_flows sys with
+       | [] => ""
+       | ways => ", " ++ counted (N.of_nat (length ways)) "flow"
+       end)
    ++ match gaps with
       | [] => ""
       | _ => "; not certified: "
@@ -768,9 +976,9 @@ Definition summary (sys : system) (gaps : list left_out) : N * string :=
 Definition answer (system_file certificate : string) : N * string :=
   match read system_file certificate with
   | Bad why => (2, why)
-  | Good (sys, gaps) =>
+  | Good (sys, tasks, gaps) =>
       match check sys with
       | Some why => (1, "not proved: " ++ why)
-      | None => summary sys gaps
+      | None => summary sys tasks gaps
       end
   end.

@@ -19,7 +19,9 @@ import re
 import sys
 import tomllib
 from decimal import Decimal
-from math import gcd
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, gcd
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -43,7 +45,11 @@ ON_ONE |= dict.fromkeys(("rtds", "ertds"), ("deferrable", "edf"))
 UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 SERVER_KEYS = {"name", "scheduler", "pcpu", "priority", "interface", "interface_period"}
 SERVER_KEYS |= {"interface_period_range", "best_effort", "extra", "spread", "together", "apart"}
-TASK_KEYS = {"name", "kind", "period", "wcet", "deadline", "jitter", "offset", "priority", "etf"}
+HOP_KEYS = {"name", "kind", "period", "wcet", "deadline", "priority", "etf"}
+TASK_KEYS = HOP_KEYS | {"jitter", "offset"}
+FLOW_KEYS = {"name", "source", "hops", "deadline", "queue"}
+SOURCE_KEYS = {"kind", "period", "offset", "jitter"}
+WINDOW_KEYS = {"window", "demand", "supply", "jobs"}
 
 
 class FileError(Exception):
@@ -57,8 +63,9 @@ class LineError(Exception):
 class Task(NamedTuple):
     """Work of `cost` at least `period` apart, up to `jitter` closer, due `deadline` after release.
 
-    The lower the rank, the higher; of equal ranks in a domain the first of the file is higher.
-    `punctual` jobs come at multiples of the period and at no other time.
+    The lower the rank, the higher. `punctual` jobs come at multiples of the period and at no other
+    time. A visit of a flow to a task is one as well: it has the period of the source, its deadline
+    bounds its response, and a job works for `least` at least.
     """
 
     name: str
@@ -68,6 +75,7 @@ class Task(NamedTuple):
     deadline: int
     jitter: int = 0
     punctual: bool = True
+    least: int = 0
 
 
 # What a window is asked for, and what it gets.
@@ -141,9 +149,9 @@ def require_window(own: Task, tasks: list[Task], supplied: Any, told: dict[str, 
 
 def require_fixed_priority(tasks: list[Task], supply: Supply, told: dict[str, Any]) -> None:
     """Fails unless each task has its windows (Lemma 1, with the ceiling; Lehoczky, RTSS 1990)."""
-    for place, own in enumerate(tasks):
-        before = [one for other, one in enumerate(tasks) if (one.rank, other) <= (own.rank, place)]
-        require_window(own, before, supply.of, told["tasks"][place])
+    for own, its in zip(tasks, told["tasks"], strict=True):
+        before = [one for one in tasks if one.rank <= own.rank]
+        require_window(own, before, supply.of, its)
 
 
 def require_edf(tasks: list[Task], supply: Supply, told: dict[str, Any]) -> None:
@@ -161,7 +169,7 @@ def require_edf(tasks: list[Task], supply: Supply, told: dict[str, Any]) -> None
     got = multiple // supply.period * supply.budget
     if sum(asked) > got:
         raise LineError(f"in {multiple}: demand {sum(asked)} is above supply {got}")
-    latest = max(supply.blackout, *(one.deadline for one in tasks))
+    latest = max([supply.blackout, *(one.deadline for one in tasks)])
     ahead = sum(
         each * (horizon - one.deadline + one.jitter + one.period)
         for each, one in zip(asked, tasks, strict=True)
@@ -186,6 +194,17 @@ def require_harmonic(tasks: list[Task], period: int) -> None:
         divides = one.period % period == 0 or period % one.period == 0
         if not one.punctual or one.jitter or one.deadline > one.period or not divides:
             raise LineError(f"{one.name}: not for the harmonic supply")
+
+
+def require_flow(hops: list[Task], deadline: int | None) -> None:
+    """Fails unless jitters and responses of hops agree, and are in time if there is a deadline."""
+    for before, one in pairwise(hops):
+        spread = before.jitter + before.deadline - before.least
+        if one.jitter < spread:
+            raise LineError(f"{one.name}: jitter {one.jitter} is below {spread}")
+    bound = sum(one.deadline for one in hops)
+    if deadline is not None and bound > deadline:
+        raise LineError(f"responses add up to {bound}, above the deadline {deadline}")
 
 
 def require_spending(own: Task, before: list[Task], window: int) -> None:
@@ -284,17 +303,21 @@ def tables(table: dict[str, Any], key: str, where: str) -> list[dict[str, Any]]:
     return found
 
 
-def read_task(table: dict[str, Any], scheduler: str, where: str) -> Task:
-    name = text(table, "name", where)
-    where = f"{where}: task {name}"
+def read_task(domain: dict[str, Any], table: dict[str, Any]) -> Task:
+    """A task of a domain; of equal ranks the first of the file is higher."""
+    name = text(table, "name", domain["name"])
+    where = f"{domain['name']}: task {name}"
+    tasks = domain["task"]
     period = time(table, "period", where)
     if period == 0:
         raise LineError(f"{where}: period 0")
     deadline = time(table, "deadline", where, period)
-    rank = {"rm": period, "dm": deadline, "edf": 0}.get(scheduler)
+    rank = {"rm": period, "dm": deadline, "edf": 0}.get(domain.get("scheduler", "rm"))
+    if rank is None:
+        rank = whole(table, "priority", where)
     return Task(
         name,
-        whole(table, "priority", where) if rank is None else rank,
+        rank * len(tasks) + next(place for place, one in enumerate(tasks) if one is table),
         time(table, "wcet", where),
         period,
         deadline,
@@ -303,7 +326,24 @@ def read_task(table: dict[str, Any], scheduler: str, where: str) -> Task:
     )
 
 
-def beyond(domain: dict[str, Any]) -> str:
+def hop_name(domain: dict[str, Any], task: dict[str, Any]) -> str:
+    """Returns what flows call a task."""
+    return f"{domain.get('name')}.{task.get('name')}"
+
+
+def beyond_flow(flow: dict[str, Any]) -> str:
+    """Returns what of a flow is not known here; empty if all is."""
+    source = flow.get("source")
+    if not isinstance(source, dict):
+        return "source"
+    unknown = [key for key in flow if key not in FLOW_KEYS]
+    unknown += [f"source.{key}" for key in source if key not in SOURCE_KEYS]
+    if source.get("kind", "periodic") not in ("periodic", "sporadic"):
+        unknown.append("source.kind")
+    return unknown[0] if unknown else ""
+
+
+def beyond(domain: dict[str, Any], hops: list[str]) -> str:
     """Returns what of a domain is not known here, though its server is one like all others."""
     if domain.get("scheduler", "rm") not in ("rm", "dm", "fp", "edf"):
         return f"scheduler {domain['scheduler']}"
@@ -311,8 +351,11 @@ def beyond(domain: dict[str, Any]) -> str:
         return "guest"
     tasks = domain.get("task") or []
     for task in tasks:
-        key = next((key for key in task if key not in TASK_KEYS), "")
-        if key or task.get("kind", "periodic") not in ("periodic", "sporadic"):
+        known, kinds = TASK_KEYS, ["periodic", "sporadic"]
+        if hop_name(domain, task) in hops:
+            known, kinds = HOP_KEYS, ["event"]
+        key = next((key for key in task if key not in known), "")
+        if key or task.get("kind", "periodic") not in kinds:
             return f"task.{key or 'kind'}"
     return "" if tasks else "no tasks"
 
@@ -345,12 +388,19 @@ def read_server(
     return Task(name, rank, budget, period, period), pcpu
 
 
-def taken(rows: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
-    """Takes the table about a domain out of those of the certificate; None if there is none."""
+def taken(rows: list[dict[str, Any]], name: str, what: str = "domain") -> dict[str, Any] | None:
+    """Takes the table about a name out of those of the certificate; None if there is none."""
     for place, row in enumerate(rows):
-        if row.get("domain") == name:
+        if row.get(what) == name:
             return rows.pop(place)
     return None
+
+
+def read_windows(row: dict[str, Any], where: str) -> None:
+    for key in ("window", "demand", "supply"):
+        whole(row, key, where, 0)
+    for end in listed(row, "jobs", where):
+        whole({"jobs": end}, "jobs", where)
 
 
 def read_evidence(told: dict[str, Any], tasks: list[Task], scheduler: str, where: str) -> None:
@@ -365,15 +415,12 @@ def read_evidence(told: dict[str, Any], tasks: list[Task], scheduler: str, where
             whole({"points": point}, "points", where)
         return
     require_known(told, {"domain", "supply", "tasks"}, where)
-    rows = tables(told, "tasks", where)
+    rows = told["tasks"] = tables(told, "tasks", where)
     if [row.get("task") for row in rows] != [one.name for one in tasks]:
         refuse(where, "the certificate has not the tasks of the domain")
     for row in rows:
-        require_known(row, {"task", "window", "demand", "supply", "jobs"}, where)
-        for key in ("window", "demand", "supply"):
-            whole(row, key, where, 0)
-        for end in listed(row, "jobs", where):
-            whole({"jobs": end}, "jobs", where)
+        require_known(row, {"task"} | WINDOW_KEYS, where)
+        read_windows(row, where)
 
 
 class Proofs(NamedTuple):
@@ -381,6 +428,7 @@ class Proofs(NamedTuple):
 
     servers: list[dict[str, Any]]
     domains: list[dict[str, Any]]
+    flows: list[dict[str, Any]]
     not_certified: list[dict[str, Any]]
 
     @classmethod
@@ -395,7 +443,7 @@ class Proofs(NamedTuple):
         if not isinstance(about, dict) or about.get("name") != system:
             refuse(here, "of another system")
         require_known(about, {"name", "sha256"}, here)
-        if not certificate.keys() >= parts:
+        if not certificate.keys() >= parts - {"flows"}:
             refuse(here, "a part of it is missing")
         found = cls(*(tables(certificate, key, here) for key in cls._fields))
         for gap in found.not_certified:
@@ -404,9 +452,9 @@ class Proofs(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A domain with a proof, and what is to be shown of it."""
+    """A domain with a proof, and what is to be shown of it; visits to hops come to its tasks."""
 
-    name: str
+    domain: dict[str, Any]
     tasks: list[Task]
     supply: Supply
     budget_rule: str
@@ -423,16 +471,17 @@ class Judged(NamedTuple):
                 require_harmonic(self.tasks, self.supply.period)
             test(self.tasks, self.supply, self.told)
         except LineError as error:
-            raise LineError(f"{self.name}: {error}") from None
+            raise LineError(f"{self.domain['name']}: {error}") from None
 
 
 def read_judged(
-    domain: dict[str, Any], server: Task, budget_rule: str, told: dict[str, Any]
+    domain: dict[str, Any], hops: list[str], server: Task, budget_rule: str, told: dict[str, Any]
 ) -> Judged:
-    """A domain with the evidence for it."""
+    """A domain with its tasks that are no hops, and the evidence for it."""
     name = server.name
     scheduler = domain.get("scheduler", "rm")
-    tasks = [read_task(one, scheduler, name) for one in tables(domain, "task", name)]
+    tasks = tables(domain, "task", name)
+    tasks = [read_task(domain, one) for one in tasks if hop_name(domain, one) not in hops]
     read_evidence(told, tasks, scheduler, name)
     gone = server.period - server.cost
     general = server.period + gone if budget_rule == "polling" else 2 * gone
@@ -440,7 +489,95 @@ def read_judged(
     if blackout is None:
         refuse(name, f"supply {told['supply']}: not known to this checker")
     supply = Supply(server.period, server.cost, blackout)
-    return Judged(name, tasks, supply, budget_rule, scheduler, told)
+    return Judged(domain, tasks, supply, budget_rule, scheduler, told)
+
+
+def read_hop(
+    judged: Judged, task: dict[str, Any], source: dict[str, Any], told: dict[str, Any], first: bool
+) -> Task:
+    """A visit of a flow to a task of a domain, which from now on has it among its tasks."""
+    where, edf = f"hop {told['hop']}", judged.scheduler == "edf"
+    require_known(told, {"hop", "jitter", "response"} | (set() if edf else WINDOW_KEYS), where)
+    read_windows(told, where)
+    own, part, period = (
+        read_task(judged.domain, task),
+        task.get("etf", 1),
+        time(source, "period", where),
+    )
+    jitter, response = whole(told, "jitter", where), whole(told, "response", where)
+    if isinstance(part, bool) or not re.fullmatch(r"[0-9]+(\.[0-9]+)?", str(part)) or part > 1:
+        refuse(where, f"etf: found {part}; allowed: a number from 0 to 1")
+    if first and jitter != time(source, "jitter", where, 0):
+        refuse(where, "the certificate has another jitter than the source")
+    if response > own.deadline or (edf and response < own.deadline):
+        refuse(where, f"response {response} of a deadline {own.deadline}")
+    if period == 0:
+        raise LineError(f"{where}: period 0")
+    least = max(1, ceil(Fraction(part) * own.cost))
+    visit = Task(own.name, own.rank, own.cost, period, response, jitter, False, least)
+    judged.tasks.append(visit)
+    judged.told.setdefault("tasks", []).append(told)
+    return visit
+
+
+def read_flow(flow: dict[str, Any], told: dict[str, Any], judged: list[Judged]) -> list[Task]:
+    """The visits of a flow to its first hops, which are all that are in domains with a proof."""
+    where = f"flow {flow['name']}"
+    require_known(told, {"flow", "hops", "why"}, where)
+    tasks = {
+        hop_name(one.domain, task): (one, task) for one in judged for task in one.domain["task"]
+    }
+    hops, rows = listed(flow, "hops", where), tables(told, "hops", where)
+    named = [row.get("hop") for row in rows]
+    known = [hop in tasks for hop in hops]
+    if (
+        named != hops[: len(named)]
+        or known != [place < len(named) for place in range(len(hops))]
+        or (named and beyond_flow(flow))
+        or ("why" not in told and (not hops or not all(known)))
+    ):
+        refuse(where, "the certificate has not its hops in domains with a proof")
+    return [
+        read_hop(*tasks[hop], flow["source"], row, first=not place)
+        for place, (hop, row) in enumerate(zip(named, rows, strict=True))
+    ]
+
+
+Ways = list[tuple[list[Task], int | None]]
+"""The visits of each flow, and its deadline if it is certified."""
+
+
+def read_flows(
+    flows: list[dict[str, Any]], rows: list[dict[str, Any]], judged: list[Judged]
+) -> tuple[Ways, list[tuple[str, str]]]:
+    """Returns all flows, whose rows are taken; and those that are not certified, with why."""
+    ways: Ways = []
+    left_out = []
+    for flow in flows:
+        told = taken(rows, flow["name"], "flow")
+        if told is None:
+            refuse("certificate", f"flow {flow['name']}: missing")
+        hops = read_flow(flow, told, judged)
+        if "why" in told:
+            left_out.append((flow["name"], beyond_flow(flow) or "not in the certificate"))
+        ways.append((hops, None if "why" in told else time(flow, "deadline", "flow")))
+    return ways, left_out
+
+
+def read_names(flows: list[dict[str, Any]], domains: list[dict[str, Any]]) -> list[str]:
+    """Returns the hops of all flows; FileError if a name is given twice."""
+    hops = [
+        text({"hop": hop}, "hop", "flow") for one in flows for hop in listed(one, "hops", "flow")
+    ]
+    tasks = [hop_name(one, task) for one in domains for task in tables(one, "task", "domain")]
+    for names in (
+        [text(one, "name", "domain") for one in domains],
+        [text(one, "name", "flow") for one in flows],
+        [name for name in tasks if name in hops],
+    ):
+        if len(set(names)) < len(names):
+            refuse("system", "a domain, a flow or a hop is given twice")
+    return hops
 
 
 def is_best_effort(domain: dict[str, Any]) -> bool:
@@ -462,7 +599,7 @@ def policy_name(system: dict[str, Any]) -> str:
 
 def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str]:
     """Returns exit code and line; LineError for what does not hold, FileError for a bad file."""
-    keys = {"name", "description", "policy", "pcpus", "quantum", "sbf", "spare", "domain"}
+    keys = {"name", "description", "policy", "pcpus", "quantum", "sbf", "spare", "domain", "flow"}
     require_known(system, keys, "system")
     pcpus = whole(system, "pcpus", "system", 1)
     policy = policy_name(system)
@@ -471,8 +608,8 @@ def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str
         refuse("system", f"policy {policy}: not known to this checker")
     budget_rule, order = rules
     domains = tables(system, "domain", "system")
-    if len({text(one, "name", "domain") for one in domains}) < len(domains):
-        refuse("system", "a domain is given twice")
+    flows = tables(system, "flow", "system")
+    hops = read_names(flows, domains)
     proofs = Proofs.of(certificate, text(system, "name", "system"))
     by_priority = any("priority" in one for one in domains if not is_best_effort(one))
 
@@ -494,26 +631,36 @@ def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str
             refuse("certificate", f"no server for {name}")
         told = proofs.servers.pop(0)
         server, pcpu = read_server(domain, told, by_priority, pcpus)
-        why = beyond(domain) or ("not in the certificate" if proof is None else "")
+        why = beyond(domain, hops) or ("not in the certificate" if proof is None else "")
         sharing.setdefault(pcpu, []).append((server, {**told, "needed": not why}))
         if proof is None or why:
             left_out.append((name, why))
         else:
-            judged.append(read_judged(domain, server, budget_rule, proof))
+            judged.append(read_judged(domain, hops, server, budget_rule, proof))
+    ways, unproved = read_flows(flows, proofs.flows, judged)
+    left_out += unproved
     if any(proofs):
-        refuse("certificate", "it speaks of more than the system's domains, each once")
+        refuse("certificate", "it speaks of more than the system's domains and flows, each once")
 
     for rows in sharing.values():
         require_budgets([one for one, _ in rows], budget_rule, order, [its for _, its in rows])
     for one in judged:
         one.require()
-    return answer(sum(len(one.tasks) for one in judged), len(judged), left_out)
+    for way, due in ways:
+        require_flow(way, due)
+    proved = [due for _, due in ways if due is not None]
+    tasks = sum(len(one.domain["task"]) for one in judged)
+    return answer(tasks, len(judged), len(proved), left_out)
 
 
-def answer(tasks: int, domains: int, left_out: list[tuple[str, str]]) -> tuple[int, str]:
+def answer(
+    tasks: int, domains: int, flows: int, left_out: list[tuple[str, str]]
+) -> tuple[int, str]:
     complete = all(why == "best effort" for _, why in left_out)
     line = f"{'proved' if complete else 'proved in part'}: {counted(tasks, 'task')} of"
     line += f" {counted(domains, 'domain')}"
+    if flows:
+        line += f", {counted(flows, 'flow')}"
     if left_out:
         line += "; not certified: " + ", ".join(f"{name} ({why})" for name, why in left_out)
     return (0 if complete else 1), line
@@ -539,7 +686,8 @@ def main(arguments: list[str]) -> int:
         print("usage: second_reader.py SYSTEM CERTIFICATE", file=sys.stderr)
         return 2
     try:
-        system = tomllib.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+        text_of_system = Path(arguments[0]).read_text(encoding="utf-8")
+        system = tomllib.loads(text_of_system, parse_float=Decimal)
         certificate = json.loads(
             Path(arguments[1]).read_text(encoding="utf-8"),
             object_pairs_hook=unique,

@@ -324,7 +324,8 @@ Theorem slices_in_time m servers by_slack works h by_order s d r :
 Proof.
   intros sane told legal shared low law within_it shape test j.
   apply (unbroken_in_time d r (time_of h s) (fun _ => false) (general_bound servers s));
-    [apply within_it|now apply (time_scheduled by_slack servers)|discriminate|exact shape| |
+    [apply within_it|apply (time_scheduled by_slack servers); [exact shared|apply within_it]
+    |discriminate|exact shape| |
      exact test].
   intros a t _ all _. apply Nat.le_trans with (amount (paid h s) a t).
   - apply (slice_supply m servers works h by_order s sane told legal low law).

@@ -3,12 +3,12 @@
 
    First the checker's numbers are those of model.v. Then its two ways of deciding EDF are right,
    then it is taken apart, from the whole answer to the conditions of the theorems in host.v,
-   deferrable.v and cbs_supply.v. *)
+   deferrable.v, cbs_supply.v and flow_bounds.v. *)
 
 From Coq Require Import Arith Bool NArith String List Lia.
 Import ListNotations.
-From Hyperperiod Require Import model supply tasks harmonic host deferrable cbs cbs_supply system
-  check.
+From Hyperperiod Require Import model supply tasks harmonic host deferrable cbs cbs_supply flows
+  flow_bounds system check.
 
 Local Open Scope N_scope.
 
@@ -342,13 +342,6 @@ Proof.
   - now apply (lines_enough rows P B x server periods M some whole_server divides) with (L := L).
 Qed.
 
-Lemma ranked_length rows : length (ranked rows) = length rows.
-Proof.
-  unfold ranked. generalize (N.of_nat (length rows)). intros n. generalize 0.
-  induction rows as [|one rest IH]; intros place; [reflexivity|]. cbn [in_file_order length].
-  now rewrite IH.
-Qed.
-
 Lemma blackout_is by_policy f P B : N.to_nat (blackout_of by_policy f P B) =
   match f, by_policy with
   | General, Periods by_rule _ => blackout (N.to_nat P) (N.to_nat B) (N.to_nat P) by_rule
@@ -400,16 +393,34 @@ Proof.
 Qed.
 
 (* The servers of a pcpu, as tasks. *)
-Lemma tied_is vms : forall i, (i < length vms)%nat ->
-  nth i (tied (map v_server vms)) (0, no_row) =
+Lemma ranked_is vms : forall i, (i < length vms)%nat ->
+  nth i (ranked (map v_server vms)) (0, no_row) =
   (r_number (v_server (nth i vms no_vm)), v_server (nth i vms no_vm)).
 Proof.
-  unfold tied. rewrite map_map. induction vms as [|one rest IH]; cbn [length]; [lia|].
+  unfold ranked. rewrite map_map. induction vms as [|one rest IH]; cbn [length]; [lia|].
   intros [|i] inside; [reflexivity|]. cbn [map nth]. apply IH. lia.
 Qed.
 
 Lemma not_above a b why : (if a <=? b then None else Some why) = None :> option string -> a <= b.
 Proof. now destruct (N.leb_spec a b). Qed.
+
+Lemma check_parts sys : check sys = None ->
+  (forall p, In p (map v_pcpu (s_vms sys)) -> pcpu_fails sys p = None) /\
+  (forall one, In one (s_vms sys) -> v_judged one = true ->
+     domain_fails (s_policy sys) one = None /\
+     forall its, In its (v_tasks one) -> spread_fails sys one its = None) /\
+  (forall one, In one (s_flows sys) -> flow_fails sys one = None).
+Proof.
+  unfold check. destruct (first _ (nodup _ _)) eqn:pcpus; [discriminate|].
+  destruct (first _ (s_vms sys)) eqn:domains; [discriminate|].
+  destruct (first _ (s_vms sys)) eqn:spreads in |- *; [discriminate|]. intros flows.
+  split; [|split].
+  - intros p real. now apply (first_none _ _ pcpus), nodup_In.
+  - intros one real judged. pose proof (first_none _ _ domains _ real) as fine.
+    pose proof (first_none _ _ spreads _ real) as spread. cbn beta in fine, spread.
+    rewrite judged in fine, spread. split; [exact fine|]. now apply first_none.
+  - now apply first_none.
+Qed.
 
 Section System.
 Context (sys : system) (good : check sys = None).
@@ -426,8 +437,7 @@ Qed.
 
 Lemma pcpu_good s : (s < length vms)%nat -> pcpu_fails sys p = None.
 Proof.
-  intros inside. unfold check in good. destruct (first _ _) eqn:pcpus in good; [discriminate|].
-  apply (first_none _ _ pcpus). apply nodup_In.
+  intros inside. apply (check_parts sys good).
   destruct (vms_real s inside) as [real same]. rewrite <- same. now apply in_map.
 Qed.
 
@@ -446,11 +456,11 @@ Proof.
   apply N.ltb_lt in some. apply N.leb_le in short. apply N.eqb_eq in implicit, punctual. lia.
 Qed.
 
-Let rows := tied (map v_server vms).
-Let row_is := tied_is vms.
+Let rows := ranked (map v_server vms).
+Let row_is := ranked_is vms.
 
 Lemma rows_length : length rows = length vms.
-Proof. unfold rows, tied. now rewrite !map_length. Qed.
+Proof. unfold rows, ranked. now rewrite !map_length. Qed.
 
 (* A server among servers, as a task. *)
 Lemma seen i : (i < length vms)%nat ->
@@ -612,75 +622,317 @@ Qed.
 
 End System.
 
-(* No task of a judged domain is late, in any run, if the checker finds nothing. *)
-Theorem check_sound sys : check sys = None ->
-  forall p h inner, run_of sys p h inner ->
-  forall s, (s < length (on_pcpu sys p))%nat ->
-    let one := nth s (on_pcpu sys p) no_vm in
-    v_judged one = true -> in_time (size (domain_of one)) (members (domain_of one)) (inner s).
+(* What its server supplies to a judged domain, and across which instants it need not. *)
+Section Served.
+Context (sys : system) (good : check sys = None).
+Context (p : N) (h : host) (inner : nat -> run) (legal : run_of sys p h inner).
+Context (s : nat) (inside_it : (s < length (on_pcpu sys p))%nat).
+Let one := nth s (on_pcpu sys p) no_vm.
+Let d := domain_of one.
+Context (judged : v_judged one = true).
+
+Definition supply_of (its : vm) (f : form) : nat -> nat :=
+  let P := r_period (v_server its) in
+  let B := r_cost (v_server its) in
+  sbf (N.to_nat P) (N.to_nat B) (N.to_nat (blackout_of (s_policy sys) f P B)).
+
+Lemma promised by_rule by_order : s_policy sys = Periods by_rule by_order ->
+  let its := server_of one in
+  (0 < budget its <= every its)%nat /\
+  keeps (every its) (budget its) (every its) by_rule (wants h s) (charged h s).
 Proof.
-  intros good p h inner legal s inside one judged.
-  destruct (numbers_good sys good p s inside) as (server & _ & _). fold one in server.
-  destruct (vms_real sys p s inside) as [real _]. fold one in real.
-  destruct legal as (pays_so & shared & domains).
-  destruct (domains s inside judged) as [within_it on_time].
-  fold one in within_it, on_time.
-  pose proof good as all_fine. unfold check in all_fine.
-  destruct (first _ _) in all_fine; [discriminate|].
-  pose proof (first_none _ _ all_fine _ real) as fine. cbn beta in fine. rewrite judged in fine.
-  cbn [also_if] in fine.
-  destruct (domain_enough (s_policy sys) one fine server) as (positive & test & special).
-  assert (shape : forall i, (i < size (domain_of one))%nat ->
-    In (nth i (ranked (v_tasks one)) (0, no_row)) (ranked (v_tasks one))).
-  { intros i low. now apply nth_row. }
-  assert (some_period : forall i, (i < size (domain_of one))%nat ->
-    (0 < period (members (domain_of one) i))%nat).
-  { intros i low. specialize (shape i low). cbn [domain_of members]. unfold nth_task.
-    destruct (nth i (ranked (v_tasks one)) (0, no_row)) as [k each] eqn:is_it.
-    specialize (positive k each shape). cbn. lia. }
-  rewrite blackout_is in test. destruct (s_policy sys) as [by_rule by_order|] eqn:is_it.
-  - pose proof (server_guaranteed sys good p h by_rule by_order s is_it pays_so shared inside
-      judged) as promised. cbn [server_of every budget within] in promised. fold one in promised.
-    apply (domain_in_time _ _ _ _ _ by_rule h s (domain_of one) (inner s) shared within_it)
-      with (3 := promised); [lia|lia|assumption|].
-    destruct (v_form one); [now left|]. right.
-    destruct (special eq_refl) as (not_polling & _ & specials).
-    assert (conditions : forall i, (i < size (domain_of one))%nat ->
-      let each := snd (nth i (ranked (v_tasks one)) (0, no_row)) in
-      r_strict each = true /\ r_jitter each = 0 /\ r_deadline each <= r_period each /\
-      divided (r_period (v_server one)) (r_period each) = true /\ 0 < r_period each).
-    { intros i low each. specialize (shape i low). specialize (specials _ shape).
-      unfold harmonic_fails in specials. fold each in specials.
-      destruct (_ && _)%bool eqn:all in specials; [|discriminate].
-      apply andb_prop in all as [all dividing]. apply andb_prop in all as [all tight].
-      apply andb_prop in all as [strict none]. apply N.eqb_eq in none. apply N.leb_le in tight.
-      repeat split; try assumption. unfold each.
-      destruct (nth i (ranked (v_tasks one)) (0, no_row)) as [k it]. now apply (positive k). }
-    split; [intros ->; now apply (not_polling by_order)|]. split; [|split; [|split]].
-    + intros i low. destruct (conditions i low) as (_ & none & tight & _ & some).
-      cbn [domain_of members]. unfold nth_task, task_of. cbn [period deadline jitter]. lia.
-    + intros i k low. destruct (conditions i low) as (strict & none & _).
-      now apply on_time.
-    + intros i low. destruct (conditions i low) as (_ & _ & _ & dividing & some).
-      cbn [domain_of members]. unfold nth_task, task_of. cbn [period].
-      unfold divided in dividing.
-      apply orb_prop in dividing as [whole|whole]; apply N.eqb_eq in whole.
-      * left. exists (N.to_nat (r_period (v_server one)
-          / r_period (snd (nth i (ranked (v_tasks one)) (0, no_row))))).
-        rewrite <- N2Nat.inj_mul. f_equal. pose proof (N.div_mod (r_period (v_server one))
-          (r_period (snd (nth i (ranked (v_tasks one)) (0, no_row))))). lia.
-      * right. exists (N.to_nat (r_period (snd (nth i (ranked (v_tasks one)) (0, no_row)))
-          / r_period (v_server one))).
-        rewrite <- N2Nat.inj_mul. f_equal.
-        pose proof (N.div_mod (r_period (snd (nth i (ranked (v_tasks one)) (0, no_row))))
-          (r_period (v_server one))). lia.
-    + exact test.
+  intros is_it its. destruct legal as (pays_so & shared & _). rewrite is_it in pays_so.
+  destruct (numbers_good sys good p s inside_it) as (server & _ & _). fold one in server.
+  split; [unfold its, server_of; cbn [budget every]; lia|].
+  exact (server_guaranteed sys good p h by_rule by_order s is_it pays_so shared inside_it judged).
+Qed.
+
+Lemma domain_served : exists given : supply * supply,
+  scheduled (size d) (local_key d (inner s)) (snd given) (inner s) /\
+  (forall x j, fst given x = true -> (fst j < size d)%nat -> (release (inner s) j < x)%nat ->
+     complete (inner s) j x) /\
+  forall a t, throughout (busy (size d) (inner s)) a t ->
+    (forall x, (a < x < a + t)%nat -> fst given x = false) ->
+    (supply_of one General t <= amount (snd given) a t)%nat.
+Proof.
+  pose proof legal as (pays_so & shared & domains).
+  destruct (domains s inside_it judged) as [its _].
+  pose proof (time_scheduled _ _ _ _ _ _ shared its) as in_turn.
+  unfold supply_of. destruct (s_policy sys) as [by_rule by_order|] eqn:is_it.
+  - exists (fun _ => false, time_of h s). split; [exact in_turn|]. split; [easy|].
+    intros a t working _. destruct (promised _ _ is_it) as [budget law]. cbn in budget, law.
+    rewrite blackout_is.
+    apply (server_supply _ _ (N.to_nat (r_period (v_server one))) by_rule
+      (busy (size d) (inner s)));
+      [lia..|now apply time_keeps|exact working].
   - destruct pays_so as (arrives & come & pays_so & begun).
-    apply (cbs_in_time _ _ (s_slack sys) arrives h s (domain_of one) (inner s))
-      with (2 := come) (3 := pays_so); try assumption.
+    exists (arrives s, time_of h s). split; [exact in_turn|]. split; [now apply begun|].
+    rewrite blackout_is. intros a t.
+    apply (cbs_supplies (length (on_pcpu sys p))
+      (fun i => server_of (nth i (on_pcpu sys p) no_vm)));
+      try assumption.
     + intros i low. destruct (numbers_good sys good p i low) as (some & _). cbn. lia.
-    + pose proof (test_known sys good p s inside judged) as enough. now rewrite is_it in enough.
-    + now apply begun.
-    + unfold general_bound. cbn [server_of every budget]. fold one.
-      destruct (v_form one); [exact test|]. now destruct (special eq_refl) as (_ & not_it & _).
+    + pose proof (test_known sys good p s inside_it judged) as enough. now rewrite is_it in enough.
+Qed.
+
+Lemma domain_fits : (forall i, (i < size d)%nat -> (0 < period (members d i))%nat) /\
+  fits d (supply_of one (v_form one)) /\
+  (v_form one = Harmonic ->
+     (forall by_order, s_policy sys <> Periods Polling by_order) /\ s_policy sys <> Bandwidth /\
+     forall each, In each (ranked (v_tasks one)) ->
+       harmonic_fails (r_period (v_server one)) each = None).
+Proof.
+  destruct (numbers_good sys good p s inside_it) as (server & _ & _). fold one in server.
+  destruct (vms_real sys p s inside_it) as [real _]. fold one in real.
+  destruct (check_parts sys good) as (_ & domains & _).
+  destruct (domains one real judged) as [fine _].
+  destruct (domain_enough (s_policy sys) one fine server) as (positive & others).
+  split; [|exact others]. intros i low.
+  destruct (nth i (ranked (v_tasks one)) (0, no_row)) as [k each] eqn:is_it.
+  assert (some : 0 < r_period each).
+  { apply (positive k). rewrite <- is_it. now apply nth_row. }
+  unfold d. cbn [domain_of members]. unfold nth_task. rewrite is_it. cbn. lia.
+Qed.
+
+(* If jobs come as the tasks say, hops and all. *)
+Theorem pcpu_in_time : jobs_of (size d) (members d) (inner s) ->
+  in_time (size d) (members d) (inner s).
+Proof.
+  intros jobs. destruct domain_fits as (some_period & test & special).
+  destruct (v_form one) eqn:form.
+  { destruct domain_served as (given & in_turn & begun & supply). intros j.
+    apply (unbroken_in_time d (inner s) (snd given) (fst given) (supply_of one General));
+      try assumption. intros a t _. apply supply. }
+  destruct (special eq_refl) as (not_polling & not_cbs & specials).
+  destruct (s_policy sys) as [by_rule by_order|] eqn:is_it; [|contradiction].
+  destruct (promised _ _ is_it) as [budget law].
+  pose proof legal as (_ & shared & domains).
+  destruct (domains s inside_it judged) as [its on_time].
+  apply (domain_in_time _ _ _ _ _ by_rule h s d (inner s) shared (conj jobs its))
+    with (3 := law); [lia|lia|exact some_period|]. right.
+  assert (conditions : forall i, (i < size d)%nat ->
+    let each := snd (nth i (ranked (v_tasks one)) (0, no_row)) in
+    r_strict each = true /\ r_jitter each = 0 /\ r_deadline each <= r_period each /\
+    divided (r_period (v_server one)) (r_period each) = true /\ 0 < r_period each).
+  { intros i low each. specialize (some_period i low).
+    specialize (specials _ (nth_row _ i (0, no_row) low)). unfold harmonic_fails in specials.
+    fold each in specials. destruct (_ && _)%bool eqn:all in specials; [|discriminate].
+    apply andb_prop in all as [all dividing]. apply andb_prop in all as [all tight].
+    apply andb_prop in all as [strict none]. apply N.eqb_eq in none. apply N.leb_le in tight.
+    repeat split; try assumption. unfold d in some_period.
+    cbn [domain_of members] in some_period. unfold nth_task, task_of in some_period.
+    cbn [period] in some_period. unfold each. lia. }
+  split; [intros ->; now apply (not_polling by_order)|]. split; [|split; [|split]].
+  - intros i low. destruct (conditions i low) as (_ & none & tight & _ & some).
+    unfold d. cbn [domain_of members]. unfold nth_task, task_of. cbn [period deadline jitter]. lia.
+  - intros i k low. destruct (conditions i low) as (strict & none & _). now apply on_time.
+  - intros i low. destruct (conditions i low) as (_ & _ & _ & dividing & some).
+    unfold d. cbn [domain_of members]. unfold nth_task, task_of. cbn [period].
+    unfold divided in dividing.
+    apply orb_prop in dividing as [whole|whole]; apply N.eqb_eq in whole.
+    + left. exists (N.to_nat (r_period (v_server one)
+        / r_period (snd (nth i (ranked (v_tasks one)) (0, no_row))))).
+      cbn. fold one. rewrite <- N2Nat.inj_mul. f_equal.
+      pose proof (N.div_mod (r_period (v_server one))
+        (r_period (snd (nth i (ranked (v_tasks one)) (0, no_row))))). lia.
+    + right. exists (N.to_nat (r_period (snd (nth i (ranked (v_tasks one)) (0, no_row)))
+        / r_period (v_server one))).
+      cbn. fold one. rewrite <- N2Nat.inj_mul. f_equal. cbn in budget. fold one in budget.
+      pose proof (N.div_mod (r_period (snd (nth i (ranked (v_tasks one)) (0, no_row))))
+        (r_period (v_server one))). lia.
+  - unfold supply_of in test. rewrite is_it, blackout_is in test. exact test.
+Qed.
+
+End Served.
+
+(* * All pcpus *)
+
+Lemma nth_all {A : Type} (l : list A) none : map (fun i => nth i l none) (seq 0 (length l)) = l.
+Proof.
+  induction l as [|one rest IH]; [reflexivity|]. cbn [length seq map nth]. f_equal.
+  rewrite <- seq_shift, map_map. exact IH.
+Qed.
+
+Lemma filter_of_map {A B : Type} (f : A -> B) ok l :
+  filter ok (map f l) = map f (filter (fun one => ok (f one)) l).
+Proof.
+  induction l as [|one rest IH]; [reflexivity|]. cbn [map filter]. destruct (ok (f one));
+    cbn [map]; now rewrite IH.
+Qed.
+
+Lemma on_pcpu_is sys p :
+  on_pcpu sys p = map (fun s => nth s (s_vms sys) no_vm) (numbers_on sys p).
+Proof.
+  unfold on_pcpu, numbers_on. rewrite <- (nth_all (s_vms sys) no_vm) at 1. apply filter_of_map.
+Qed.
+
+Section Whole.
+Context (sys : system) (good : check sys = None) (hosts : N -> host) (inner : nat -> run).
+Context (legal : system_run sys hosts inner).
+Let m := length (s_vms sys).
+Let domains (s : nat) : domain := domain_of (judged_vm sys s).
+Let before (p : place) : option place := r_before (row_at sys p).
+Let least (p : place) : nat := N.to_nat (r_least (row_at sys p)).
+Let bound (s : nat) : nat -> nat := supply_of sys (judged_vm sys s) General.
+
+Lemma member_is p : member domains p = task_of (row_at sys p).
+Proof.
+  unfold member, domains, row_at. cbn [domain_of members]. unfold nth_task, ranked.
+  change (0, no_row) with ((fun one => (r_number one, one)) no_row). now rewrite map_nth.
+Qed.
+
+Lemma size_is s : size (domains s) = length (v_tasks (judged_vm sys s)).
+Proof. unfold domains. cbn [domain_of size]. unfold ranked. apply map_length. Qed.
+
+(* Who has tasks is judged, and stands on its pcpu. *)
+Lemma placed s : (0 < size (domains s))%nat ->
+  let one := judged_vm sys s in
+  let p := v_pcpu one in
+  (s < m)%nat /\ v_judged one = true /\ In one (s_vms sys) /\
+  exists i, (i < length (on_pcpu sys p))%nat /\ nth i (numbers_on sys p) 0%nat = s /\
+    nth i (on_pcpu sys p) no_vm = one.
+Proof.
+  rewrite size_is. unfold judged_vm. cbn zeta. destruct (Nat.lt_ge_cases s m) as [low|high].
+  2: { rewrite (nth_overflow (s_vms sys)) by exact high. cbn. lia. }
+  destruct (v_judged (nth s (s_vms sys) no_vm)) eqn:yes; [intros _|cbn; lia].
+  split; [exact low|]. split; [exact yes|]. split; [now apply nth_row|].
+  set (p := v_pcpu (nth s (s_vms sys) no_vm)).
+  assert (here : In s (numbers_on sys p)).
+  { apply filter_In. split; [apply in_seq; lia|apply N.eqb_refl]. }
+  apply (In_nth _ _ 0%nat) in here as (i & inside_it & is_it). exists i.
+  rewrite on_pcpu_is, map_length. split; [exact inside_it|]. split; [exact is_it|].
+  rewrite (nth_indep _ no_vm (nth 0 (s_vms sys) no_vm)) by now rewrite map_length.
+  now rewrite (map_nth (fun s => nth s (s_vms sys) no_vm)), is_it.
+Qed.
+
+Lemma all_served : exists arrives gets, served m domains inner arrives gets bound.
+Proof.
+  destruct (all_first (fun _ => false, fun _ => false) m (fun s (given : supply * supply) =>
+    (0 < size (domains s))%nat ->
+    let r := inner s in
+    scheduled (size (domains s)) (local_key (domains s) r) (snd given) r /\
+    (forall x j, fst given x = true -> (fst j < size (domains s))%nat ->
+       (release r j < x)%nat -> complete r j x) /\
+    forall a t, throughout (busy (size (domains s)) r) a t ->
+      (forall x, (a < x < a + t)%nat -> fst given x = false) ->
+      (bound s t <= amount (snd given) a t)%nat)) as (given & all).
+  - intros s _. destruct (Nat.eq_dec (size (domains s)) 0) as [none|some].
+    { exists (fun _ => false, fun _ => false). rewrite none. cbn. lia. }
+    destruct (placed s) as (_ & judged & _ & i & inside_it & is_it & same); [lia|].
+    destruct legal as [runs _]. specialize (runs (v_pcpu (judged_vm sys s))).
+    destruct (domain_served sys good _ _ _ runs i inside_it) as (found & all);
+      [now rewrite same|].
+    rewrite same, is_it in all. exists found. intros _. exact all.
+  - exists (fun s => fst (given s)), (fun s => snd (given s)). exact all.
+Qed.
+
+Lemma some_period p : real m domains p -> (0 < period (member domains p))%nat.
+Proof.
+  intros [_ inside_it]. destruct (placed (fst p)) as (_ & judged & _ & i & low & _ & same); [lia|].
+  destruct (domain_fits sys good _ i low) as [positive _]; [now rewrite same|].
+  rewrite same in positive. now apply positive.
+Qed.
+
+Lemma general_fits s : (0 < size (domains s))%nat -> v_form (judged_vm sys s) = General ->
+  fits (domains s) (bound s).
+Proof.
+  intros some form. destruct (placed s some) as (_ & judged & _ & i & low & _ & same).
+  destruct (domain_fits sys good _ i low) as (_ & test & _); [now rewrite same|].
+  rewrite same, form in test. exact test.
+Qed.
+
+Lemma hop_is p its : hop_at sys p = Some its ->
+  real m domains p /\ row_at sys p = its /\ fits (domains (fst p)) (bound (fst p)).
+Proof.
+  unfold hop_at. destruct (v_form (judged_vm sys (fst p))) eqn:form; [|discriminate].
+  intros found. assert (snd p < size (domains (fst p)))%nat as inside_it.
+  { rewrite size_is. apply nth_error_Some. now rewrite found. }
+  destruct (placed (fst p)) as (low & _); [lia|]. split; [now split|].
+  split; [now apply nth_error_nth|apply general_fits; [lia|exact form]].
+Qed.
+
+Context (arrives : nat -> supply).
+
+Lemma hop_through p its : hop_at sys p = Some its ->
+  through m domains before least arrives bound p p (least p) (N.to_nat (r_deadline its)).
+Proof.
+  intros found. destruct (hop_is p its found) as (_ & <- & test). left.
+  rewrite member_is. now repeat split.
+Qed.
+
+Lemma spread_known : spread m domains before least arrives bound.
+Proof.
+  intros p q [low inside_it] from. destruct (placed (fst p)) as (_ & judged & there & _); [lia|].
+  destruct (check_parts sys good) as (_ & each & _). destruct (each _ there judged) as [_ spreads].
+  assert (In (row_at sys p) (v_tasks (judged_vm sys (fst p)))) as row
+    by (apply nth_row; now rewrite <- size_is).
+  specialize (spreads _ row). unfold spread_fails in spreads. unfold before in from.
+  rewrite from in spreads.
+  destruct (v_form (judged_vm sys (fst p))), (hop_at sys q) as [its|] eqn:found; try discriminate.
+  destruct (hop_is q its found) as (real_too & is_it & _). split; [exact real_too|].
+  exists q, (least q), (N.to_nat (r_deadline its)). split; [now apply hop_through|].
+  apply not_above in spreads. rewrite !member_is, is_it. unfold least. rewrite is_it. cbn. lia.
+Qed.
+
+Lemma linked_way hops : linked sys hops = true ->
+  way m domains before least arrives bound (List.last hops (0, 0)%nat) (hd (0, 0)%nat hops)
+    (N.to_nat (total (fun p => r_deadline (row_at sys p)) hops)) /\
+  real m domains (hd (0, 0)%nat hops).
+Proof.
+  induction hops as [|p rest IH]; cbn [linked]; [discriminate|].
+  destruct (hop_at sys p) as [its|] eqn:found; [|discriminate].
+  destruct (hop_is p its found) as (real_one & is_it & _). intros links.
+  split; [|exact real_one]. pose proof (hop_through p its found) as piece.
+  cbn [total hd]. rewrite is_it. destruct rest as [|q others].
+  - apply one_piece with (c := least p). cbn [total]. now rewrite N.add_0_r.
+  - destruct (r_before its) as [from|] eqn:comes; [|discriminate].
+    apply andb_prop in links as [same links]. apply andb_prop in same as [same same_too].
+    apply Nat.eqb_eq in same, same_too.
+    assert (from = q) as -> by (destruct from, q; cbn in *; congruence).
+    destruct (IH links) as [way_there _]. rewrite N2Nat.inj_add, Nat.add_comm.
+    apply next_piece with (q := q) (p := p) (c := least p); [exact way_there| |exact piece].
+    unfold before. now rewrite is_it.
+Qed.
+
+End Whole.
+
+(* If the checker finds nothing, in every run no task of a judged domain is late, those that are
+   hops among them, and each item is through its flow in time. *)
+Theorem check_sound sys : check sys = None ->
+  forall hosts inner, system_run sys hosts inner ->
+  (forall s, let d := domain_of (judged_vm sys s) in in_time (size d) (members d) (inner s)) /\
+  (forall one, In one (s_flows sys) -> through_in_time one inner).
+Proof.
+  intros good hosts inner legal. pose proof legal as [runs passed].
+  destruct (all_served sys good hosts inner legal) as (arrives & gets & supplies).
+  pose proof (spread_known sys good arrives) as circle.
+  pose proof (some_period sys good) as shape. split.
+  - intros s d j inside_it.
+    destruct (placed sys s) as (low & judged & there & i & inside_pcpu & is_it & same);
+      [unfold d in inside_it; lia|].
+    destruct (v_form (judged_vm sys s)) eqn:form.
+    { apply (hops_in_time _ _ _ _ inner arrives gets _ shape passed supplies circle s low);
+        [|exact inside_it].
+      apply (general_fits sys good); [unfold d in inside_it; lia|exact form]. }
+    pose proof (pcpu_in_time sys good _ _ _ (runs (v_pcpu (judged_vm sys s))) i inside_pcpu)
+      as in_it.
+    rewrite same, is_it in in_it. apply in_it; [exact judged| |exact inside_it].
+    intros k l inside_too.
+    destruct (passed (s, k) l (conj low inside_too)) as (apart & costs & law).
+    cbn [fst snd] in *.
+    destruct (check_parts sys good) as (_ & each & _).
+    destruct (each _ there judged) as [_ spreads].
+    assert (In (row_at sys (s, k)) (v_tasks (judged_vm sys s))) as row
+      by (apply nth_row; now rewrite <- size_is).
+    specialize (spreads _ row). unfold spread_fails in spreads. rewrite form in spreads.
+    destruct (r_before (row_at sys (s, k))); [discriminate|]. split; [exact apart|].
+    split; [exact law|exact costs].
+  - intros one there k last first_one some.
+    destruct (check_parts sys good) as (_ & _ & each). specialize (each one there).
+    unfold flow_fails in each. destruct (linked sys (f_hops one)) eqn:links; [|discriminate].
+    cbn [negb] in each. apply not_above in each.
+    destruct (linked_way sys good arrives _ links) as [there_way real_one].
+    pose proof (flow_in_time _ _ _ _ inner arrives gets _ _ _ _ k shape passed supplies circle
+      there_way real_one some) as done.
+    apply (complete_later _ _ _ _ done), Nat.add_le_mono_l. lia.
 Qed.

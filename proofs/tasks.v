@@ -264,10 +264,10 @@ Proof.
   replace (k + (l - k)) with l in apart by lia. lia.
 Qed.
 
-Lemma all_first (n : nat) (P : nat -> nat -> Prop) : (forall h, h < n -> exists k, P h k) ->
-  exists first, forall h, h < n -> P h (first h).
+Lemma all_first {A : Type} (none : A) (n : nat) (P : nat -> A -> Prop) :
+  (forall h, h < n -> exists k, P h k) -> exists first, forall h, h < n -> P h (first h).
 Proof.
-  induction n as [|n IH]; intros each; [exists (fun h => h); lia|].
+  induction n as [|n IH]; intros each; [exists (fun _ => none); lia|].
   destruct IH as (first & all); [intros; apply each; lia|].
   destruct (each n) as (k & last); [lia|].
   exists (fun h => if h =? n then k else first h). intros h inside.
@@ -358,7 +358,7 @@ Proof.
     destruct (complete_or_not r (h, l) (w + L)) as [|left_over]; [assumption|]. exfalso.
     pose (number h := if rank h <=? rank i
       then ceiling (L + jitter (tasks h)) (period (tasks h)) else 0).
-    destruct (all_first n (fun h f => forall l, rank h <= rank i ->
+    destruct (all_first 0 n (fun h f => forall l, rank h <= rank i ->
         w <= release r (h, l) < w + L -> f <= l < f + number h)) as (first & all).
     { intros o low. destruct (released_in n tasks r o w L jobs low (shape o low)) as (f & within).
       exists f. intros l' urgent. unfold number. apply Nat.leb_le in urgent. rewrite urgent.
@@ -389,7 +389,7 @@ Proof.
     pose (t := ends q). fold t. fold t in in_time.
     pose (number h := if rank h <=? rank i
       then if h =? i then q else ceiling (t + jitter (tasks h)) (period (tasks h)) else 0).
-    destruct (all_first n (fun h first => forall l, rank h <= rank i -> (h = i -> l <= last) ->
+    destruct (all_first 0 n (fun h first => forall l, rank h <= rank i -> (h = i -> l <= last) ->
         w <= release r (h, l) -> h = i \/ release r (h, l) < w + t ->
         first <= l < first + number h)) as (first & all).
     { intros h low. unfold number. destruct (Nat.eqb_spec h i) as [->|other].
@@ -456,7 +456,7 @@ Proof.
   - fold t.
     pose (number h := if deadline (tasks h) <=? t
       then (t - deadline (tasks h) + jitter (tasks h)) / period (tasks h) + 1 else 0).
-    destruct (all_first n (fun h f => forall l,
+    destruct (all_first 0 n (fun h f => forall l,
         w <= release r (h, l) -> due tasks r (h, l) <= d ->
         f <= l < f + number h)) as (first & all).
     { intros h low. unfold number. destruct (Nat.leb_spec (deadline (tasks h)) t) as [fits|].

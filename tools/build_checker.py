@@ -24,8 +24,8 @@ from tools.check_theorems import LIBRARY, SOURCES, NotProved, coq
 
 TARGET = SOURCES.parent / "build" / "hyperperiod-check"
 PROGRAMS = {
-    "checker": ("model", "cbs", "system", "check", "reader"),
-    "decider": ("model", "cbs", "system", "check", "laws"),
+    "checker": ("model", "cbs", "flows", "system", "check", "reader"),
+    "decider": ("model", "cbs", "flows", "system", "check", "laws"),
 }
 """The files that each program is made of, in order: definitions. The others prove what it says."""
 INSTALL = "sudo apt-get install -y coq ocaml ocaml-findlib libzarith-ocaml-dev"

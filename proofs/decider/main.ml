@@ -40,8 +40,8 @@ let read line =
   in
   let row name number cost period deadline jitter strict =
     { r_name = name; r_number = number; r_cost = cost; r_period = period; r_deadline = deadline;
-      r_jitter = jitter; r_strict = strict; r_window = N0; r_demand = None; r_supply = None;
-      r_jobs = [] }
+      r_jitter = jitter; r_strict = strict; r_least = N0; r_before = None; r_window = N0;
+      r_demand = None; r_supply = None; r_jobs = [] }
   in
   let job () =
     let arrives = number () in
@@ -103,7 +103,7 @@ let read line =
   let instants = many moment in
   if !rest <> [] then raise (Wrong "too many words");
   lawful
-    { s_policy = Periods (by_rule, by_order); s_slack; s_vms = List.map fst servers }
+    { s_policy = Periods (by_rule, by_order); s_slack; s_vms = List.map fst servers; s_flows = [] }
     N0 (List.map snd servers) (List.rev instants)
 
 let () =

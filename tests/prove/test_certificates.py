@@ -44,7 +44,16 @@ from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.cli import main
-from hyperperiod.model import Domain, Interface, Scheduler, System, Task, load_system
+from hyperperiod.model import (
+    Domain,
+    Flow,
+    Interface,
+    Scheduler,
+    System,
+    Task,
+    TaskKind,
+    load_system,
+)
 from hyperperiod.model.write import to_toml
 from tools import build_checker
 
@@ -176,6 +185,61 @@ def drawn_domain(draw: random.Random, index: int, pcpus: int, *, harmonic: bool)
     )
 
 
+def with_flows(draw: random.Random, system: System) -> System:
+    """The system with one or two flows through some of its tasks, which are hops from now on.
+
+    They may come to a task twice, share it, and lead through a domain that promises nothing. Most
+    servers have more budget now, and deadlines of hops are long, for all that spreads.
+    """
+    names = [
+        f"{one.name}.{task.name}" for one in system.domains if one.is_served for task in one.tasks
+    ]
+    chosen = draw.sample(names, min(len(names), draw.randint(1, 3)))
+    flows = tuple(
+        Flow(
+            name=f"f{number}",
+            source={
+                "kind": draw.choice(["periodic", "sporadic"]),
+                "period": draw.randint(10, 60) * MS,
+                "jitter": draw.choice([0, 0, draw.randint(0, 20) * MS]),
+                "burst": 2 if draw.random() < 0.05 else 1,
+            },
+            hops=[draw.choice(chosen) for _ in range(draw.randint(1, 4))],
+            deadline=draw.randint(20, 300) * MS,
+            queue=50,
+        )
+        for number in range(draw.randint(1, 2))
+    )
+    visited = {hop for flow in flows for hop in flow.hops}
+    return system.replace(
+        domains=tuple(with_hops(draw, one, visited) for one in system.domains),
+        flows=flows,
+        sbf="general" if draw.random() < 0.9 else system.sbf,
+    )
+
+
+def with_hops(draw: random.Random, domain: Domain, hops: set[str]) -> Domain:
+    """The domain with those of its tasks as hops that flows visit."""
+    if not any(f"{domain.name}.{task.name}" in hops for task in domain.tasks):
+        return domain
+    period = draw.choice([2, 5, 10]) * MS
+    return domain.replace(
+        interface=Interface(period_ns=period, budget_ns=draw.randint(period // 5, period)),
+        interface_period_ns=None,
+        tasks=tuple(
+            task.replace(
+                kind=TaskKind.EVENT,
+                jitter_ns=0,
+                offset_ns=0,
+                deadline_ns=draw.randint(10, 80) * MS,
+            )
+            if f"{domain.name}.{task.name}" in hops
+            else task
+            for task in domain.tasks
+        ),
+    )
+
+
 def drawn(draw: random.Random, rule: str = "periodic") -> System:
     """A system of the kind that certificates are about; overloaded ones among them."""
     pcpus = draw.choice([1, 1, 2])
@@ -274,6 +338,50 @@ def test_every_yes_is_certified_and_proved(systems: int, rule: str, files: Files
     assert 50 * left <= proved
 
 
+UNCERTIFIED = (
+    "more than 100,000 windows decide",
+    "no theorem is about it",
+    "no bound within its deadline",
+    "is in a domain that is not certified",
+    "above its deadline",
+)
+"""Why a yes of a system with flows has no certificate: how the reasons end."""
+
+
+@RULES
+@sizes(30)
+def test_flows_are_certified_as_far_as_the_theorem_goes(
+    systems: int, rule: str, files: Files
+) -> None:
+    yes = certified = domains = 0
+    for number in range(systems):
+        draw = draw_for("flows in certificates", number)
+        system = with_flows(draw, drawn(draw, rule))
+        made = files.certify(system)
+        found = Analysis(system).result()
+        holds = {one.name for one in found.domains if one.schedulable}
+        holds |= {one.name for one in found.flows if one.schedulable}
+        known = {one.flow for one in made.flows if one.why is None}
+        why = {one.domain: one.why for one in made.not_certified}
+        why |= {one.flow: one.why for one in made.flows if one.why is not None}
+        assert known | {one.domain for one in made.domains} == holds - why.keys()
+        for name in holds & why.keys():
+            assert why[name].endswith(UNCERTIFIED) or "too little is known" in why[name]
+        yes += len(holds & {one.name for one in system.flows})
+        certified += len(known)
+        domains += len(made.domains)
+        code = files.read(certificate_text(made))
+        has_servers = len(made.servers) == sum(one.is_served for one in system.domains)
+        complete = all(text.startswith("best effort") for text in why.values())
+        assert code == (2 if not has_servers else 0 if complete else 1)
+        said = files.readers[-1](files.system, files.told)[1]
+        assert "not proved" not in said
+        assert (f", {len(known)} flow" in said) == (bool(known) and has_servers)
+    assert certified > systems / 10
+    assert domains > systems / 4
+    assert 4 * certified > yes
+
+
 def test_what_fit_chooses_is_proved_as_it_is_written(files: Files) -> None:
     given = str(TOP / "systems" / "avionics-unfitted.toml")
     command = ["fit", given, "--heuristics", "--certificate", str(files.told)]
@@ -336,6 +444,8 @@ def test_damaged_certificates_are_refused_unless_they_are_right(
     for number in range(systems):
         draw = draw_for("damaged certificates", number)
         system = drawn(draw, rule)
+        if number % 2:
+            system = with_flows(draw, system)
         text = certificate_text(files.certify(system))
         for _ in range(5):
             damaged = damages(draw, text)
@@ -354,7 +464,8 @@ PIECES = (
     '"""', "'", '"', "\\", "#", "\n", "=", "[", "[[", "]", "{", "}", ",", ".", "_", "+", "0x10",
     "\\u0035", "\x00", "period = '1ms'", 'interface.period = "1ms"', 'kind = "busy"',
     "priority = 1", 'scheduler = "edf"', "best_effort = true", 'deadline = "1s"',
-    "[[domain]]", "[[domain.task]]",
+    "[[domain]]", "[[domain.task]]", "[[flow]]", "[flow.source]", 'hops = ["d0.t0"]',
+    'kind = "event"', "etf = 0.25", "queue = 1", "burst = 1", 'source = { period = "20ms" }',
     "pcpus = 2", 'quantum = "1ms"', "vcpus = 1", 'description = """\n[[domain]]\n"""',
 )  # fmt: skip
 
@@ -384,7 +495,8 @@ def test_readers_understand_the_same_of_a_system_file(systems: int, files: Files
     read = 0
     for number in range(systems):
         draw = draw_for("other system files", number)
-        told = certificate_text(files.certify(drawn(draw)))
+        system = with_flows(draw, drawn(draw)) if number % 2 else drawn(draw)
+        told = certificate_text(files.certify(system))
         text = files.system.read_text()
         for _ in range(5):
             files.system.write_bytes(other_system(draw, text).encode())
@@ -393,14 +505,17 @@ def test_readers_understand_the_same_of_a_system_file(systems: int, files: Files
 
 
 # Parts of an analysis with a fault: what is put in their place.
-certificate, resolve, analyze = (
-    import_module(f"hyperperiod.analysis.{name}") for name in ("certificate", "resolve", "analyze")
+certificate, certified_hops, resolve, analyze = (
+    import_module(f"hyperperiod.analysis.{name}")
+    for name in ("certificate", "certified_hops", "resolve", "analyze")
 )
 grid = import_module("hyperperiod.analysis.servers.deferrable_grid")
 RBF, DBF, HORIZON = certificate.rbf, certificate.dbf, certificate._horizon
-RANKS, MINIMAL_BUDGET = certificate.component_of_tasks, resolve.minimal_budget
+RANKS, MINIMAL_BUDGET = certified_hops.component_of_tasks, resolve.minimal_budget
 HOST_LEVEL, WINDOWS = analyze.host_level, certificate._windows
 FIND = certificate.find_proof
+ROWS = certified_hops._rows
+JITTERS, FLOW_EVIDENCE = certified_hops._jitters, certificate._flow_evidence
 
 
 def budget_less_one(*given: Any) -> MinimalBudget:
@@ -416,6 +531,20 @@ def says_yes(domain: Domain, contract: object) -> domain_level.DomainVerdict:  #
 def jobs_one_fewer(*given: Any) -> tuple[int, tuple[int, ...]]:
     window, jobs = WINDOWS(*given)
     return window, jobs[:-1]
+
+
+def without_responses(flows: Any, tasks: Any, responses: Any) -> Any:  # noqa: ARG001
+    return JITTERS(flows, tasks, {})
+
+
+def rows_of_tasks(domain: Domain, *given: Any) -> Any:
+    periods = {task.name: task.period_ns for task in domain.tasks}
+    for row in ROWS(domain, *given):
+        yield row._replace(load=row.load._replace(period=periods[row.task]))
+
+
+def due_whenever(flow: Flow, *given: Any) -> Any:
+    return FLOW_EVIDENCE(flow.replace(deadline_ns=2**60), *given)
 
 
 def hosts_say_yes(*given: Any, **options: Any) -> Any:
@@ -457,13 +586,13 @@ FAULTS: dict[str, list[tuple[object, str, Any]]] = {
     ],
     "tasks in the order of their deadlines": [
         (
-            certificate,
+            certified_hops,
             "component_of_tasks",
             lambda how, tasks: RANKS(Scheduler.DM if how is Scheduler.RM else how, tasks),
         )
     ],
     "equal tasks in the other order": [
-        (certificate, "component_of_tasks", lambda how, tasks: RANKS(how, tasks[::-1]))
+        (certified_hops, "component_of_tasks", lambda how, tasks: RANKS(how, tasks[::-1]))
     ],
     "servers of equal priority are not looked at": [
         (
@@ -498,6 +627,14 @@ FAULTS: dict[str, list[tuple[object, str, Any]]] = {
         (domain_level, "refusal", lambda *given: None)  # noqa: ARG005
     ],
 }
+FLOW_FAULTS: dict[str, list[tuple[object, str, Any]]] = {
+    "hops spread no further than their source": [(certified_hops, "_jitters", without_responses)],
+    "jobs take all of their wcet": [(Task, "bcet_ns", property(lambda it: it.wcet_ns))],
+    "responses are not added up": [(certificate, "_flow_evidence", due_whenever)],
+    "items come a period of their task apart": [(certified_hops, "_rows", rows_of_tasks)],
+}
+"""Those that only a system with flows shows."""
+FAULTS |= FLOW_FAULTS
 RULE_OF = {
     "no budgets are back to back": "deferrable",
     "periods all divide one another": "deferrable",
@@ -529,7 +666,10 @@ def test_a_fault_in_the_analysis_is_found_by_the_readers(
     fault: str, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(400):
-        system = drawn(draw_for("faults", number), RULE_OF.get(fault, "periodic"))
+        draw = draw_for("faults", number)
+        system = drawn(draw, RULE_OF.get(fault, "periodic"))
+        if fault in FLOW_FAULTS:
+            system = with_flows(draw, system)
         with monkeypatch.context() as faulty:
             for where, name, other in FAULTS[fault]:
                 faulty.setattr(where, name, other)

@@ -111,8 +111,9 @@ class World:
             words += [one.place, one.period, one.budget, int(one.judged)]
             tasks = one.tasks if one.judged else ()
             words += ["edf" if one.scheduler == "edf" else "fixed", len(tasks)]
-            for task in tasks:
-                words += [task.place, task.cost, task.period, task.deadline, task.jitter]
+            for number, task in enumerate(tasks):
+                place = task.place * len(tasks) + number  # of equals the first one is higher
+                words += [place, task.cost, task.period, task.deadline, task.jitter]
                 words += [int(task.strict), len(task.jobs), *(n for job in task.jobs for n in job)]
         words.append(len(self.moments))
         for now in self.moments:

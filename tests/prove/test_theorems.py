@@ -276,6 +276,34 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "judged (fun s => anew arrives s (domain_of (nth s vms no_vm)) (inner s))",
         "judged (fun s => True)",
     ),
+    "hops-checked-without-responses": (
+        "check.v",
+        "r_jitter its + r_deadline its - r_least its",
+        "r_jitter its",
+    ),
+    "hops-checked-with-least-twice": (
+        "check.v",
+        "+ r_deadline its - r_least its",
+        "+ r_deadline its - 2 * r_least its",
+    ),
+    "hops-checked-on-harmonic": (
+        "check.v",
+        "| Harmonic => None\n  end.\n\n(* Releases",
+        "| Harmonic => nth_error (v_tasks its) (snd p)\n  end.\n\n(* Releases",
+    ),
+    "hops-checked-into-harmonic": ("check.v", "| General, Some its =>\n", "| _, Some its =>\n"),
+    "hops-checked-from-anywhere": ("check.v", "same_place q before && linked", "linked"),
+    "hops-checked-in-any-run": (
+        "system.v",
+        "(fun p => r_before (row_at sys p)) (fun",
+        "(fun _ => None) (fun",
+    ),
+    "flow-checked-one-later": ("check.v", "bound <=? f_deadline", "bound <=? 1 + f_deadline"),
+    "flow-checked-by-its-last-hop": (
+        "check.v",
+        "(row_at sys p)) (f_hops one) in",
+        "(row_at sys p)) (firstn 1 (f_hops one)) in",
+    ),
     "harmonic-with-jitter": ("check.v", "(r_jitter (snd one) =? 0)", "true"),
     "decided-without-budget": ("laws.v", "(s <? m) && may s", "(s <? m)"),
     "decided-without-work": (

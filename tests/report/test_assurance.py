@@ -104,6 +104,38 @@ def test_a_domain_without_a_proof_is_open_and_has_no_evidence(tmp_path: Path) ->
     assert "| flight-laws.inner-loop | 10 ms | none |" in page
 
 
+def test_flows_belong_to_the_claim(tmp_path: Path) -> None:
+    system = tmp_path / "system.toml"
+    text = """
+        name = "chain"
+        policy = "ptps"
+        domain = [
+            { name = "io", pcpu = 0, interface = { period = "1ms", budget = "400us" }, task = [
+                { name = "in", kind = "event", period = "10ms", wcet = "60us" },
+                { name = "out", kind = "event", period = "5ms", wcet = "80us" }, ] },
+            { name = "law", pcpu = 0, interface = { period = "2ms", budget = "600us" }, task = [
+                { name = "step", kind = "event", period = "10ms", wcet = "500us" }, ] },
+        ]
+        [[flow]]
+        name = "command"
+        source = { period = "10ms" }
+        hops = ["io.in", "law.step", "io.out"]
+        deadline = "DUE"
+    """
+    system.write_text(text.replace("DUE", "10ms"))
+    done, page = assure(system, tmp_path / "out", "--checker", READER)
+    assert done.exit_code == 0, page
+    assert "No job of 3 tasks with a deadline and no item of 1 flow is late" in page
+    assert "| io.in | 10 ms | responses of 1 hop, up to 1.34 ms |" in page
+    assert "proved: 3 tasks of 2 domains, 1 flow" in page
+    words = " ".join(shapes((tmp_path / "out" / "argument.svg").read_text()))
+    assert "Items of 1 flow are" in words
+    system.write_text(text.replace("DUE", "3ms"))
+    done, page = assure(system, tmp_path / "out", "--checker", READER)
+    assert done.exit_code == 1
+    assert "- flow command is not certified" in page
+
+
 def test_a_run_above_its_bound_or_of_another_system_is_said(tmp_path: Path) -> None:
     run = run_of(FLIGHT, tmp_path)
     told = json.loads(run.read_text())

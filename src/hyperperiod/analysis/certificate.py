@@ -8,13 +8,14 @@ format. So nothing here has to be right: a window that does not hold is refused.
 
 What is certified is what the theorems of proofs/ are about: periodic, deferrable and polling
 servers on pcpus of their own by fixed priority or EDF, constant bandwidth servers by EDF, domains
-of one vcpu whose independent tasks are under fixed priority or EDF, and no time for overheads. All
-else stands under `not_certified`, with its reason.
+of one vcpu whose independent tasks are under fixed priority or EDF, flows through these, and no
+time for overheads. All else stands under `not_certified`, or beside its flow, with its reason.
 
 - Fixed priority, of tasks (Lemma 1 with the ceiling): the least window in which the work of all
   that are not lower is done. If it is above the deadline of a task: the least one for each of the
   jobs that come in it (Lehoczky, RTSS 1990). Of servers: the window of the test, of deferrable ones
   of that on one grid.
+- Of flows: jitters and responses of their hops that agree (`certified_hops`).
 - EDF, of tasks: points that cover all windows up to a horizon (Zhang and Burns, QPA, from the
   other side), and a horizon beyond which the demand stays below the supply, by straight lines or
   since both repeat. Of servers: budgets and periods are the evidence.
@@ -26,16 +27,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from math import lcm
 from typing import NamedTuple
 
-from hyperperiod._analysis import Local, Shape
+from hyperperiod._analysis import Shape
 from hyperperiod.analysis.analyze import Analysis
-from hyperperiod.analysis.component import Load, component_of_tasks
+from hyperperiod.analysis.certified_hops import Row, Supplied, Visit, known_rows
+from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.proofs import SERVER_THEOREMS, Rules, find_proof
-from hyperperiod.analysis.result import AnalysisResult
+from hyperperiod.analysis.result import AnalysisResult, FlowResult
 from hyperperiod.analysis.servers.deferrable_grid import deferrable_grid
 from hyperperiod.analysis.servers.fp_response_time import fp_response_time
 from hyperperiod.analysis.servers.server import Group
@@ -44,6 +46,7 @@ from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.model import (
     Budget,
     Domain,
+    Flow,
     Order,
     Policy,
     Sbf,
@@ -55,6 +58,7 @@ from hyperperiod.model import (
 )
 from hyperperiod.model.part import Part, fields_of
 from hyperperiod.model.result_object import ResultObject
+from hyperperiod.model.units import format_time
 
 VERSION = 1
 MOST_POINTS = 100_000
@@ -62,12 +66,24 @@ MOST_POINTS = 100_000
 MOST_DIGITS = 4_000
 """So long is a number at most: readers of JSON refuse longer ones."""
 
-_OF_SYSTEMS = {"name", "description", "policy", "pcpus", "quantum_ns", "sbf", "domains", "spare"}
+_OF_SYSTEMS = {
+    "name",
+    "description",
+    "policy",
+    "pcpus",
+    "quantum_ns",
+    "sbf",
+    "domains",
+    "spare",
+    "flows",
+}
 _OF_DOMAINS = {"name", "scheduler", "vcpus", "pcpu", "priority", "interface", "tasks"}
 _OF_DOMAINS |= {"interface_period_ns", "interface_period_range", "spread", "together", "apart"}
 _OF_DOMAINS |= {"best_effort", "extra"}
 _OF_TASKS = {"name", "kind", "period_ns", "wcet_ns", "deadline_ns", "offset_ns", "jitter_ns"}
 _OF_TASKS |= {"etf", "priority"}
+_OF_FLOWS = {"name", "source", "hops", "deadline_ns", "queue"}
+_OF_SOURCES = {"kind", "period_ns", "offset_ns", "jitter_ns"}
 
 ASSUMPTIONS = (
     "releases of a task are at least its period apart, up to its jitter closer",
@@ -122,6 +138,26 @@ class DomainEvidence(ResultObject):
     points: tuple[int, ...] = ()
 
 
+class HopEvidence(ResultObject):
+    """How far releases spread at a hop, the response there, and windows as of a task."""
+
+    hop: str
+    jitter: int
+    response: int
+    window: int | None = None
+    demand: int | None = None
+    supply: int | None = None
+    jobs: tuple[int, ...] = ()
+
+
+class FlowEvidence(ResultObject):
+    """A flow with its hops, or `why` it is not certified, with the first of its hops."""
+
+    flow: str
+    hops: tuple[HopEvidence, ...]
+    why: str | None = None
+
+
 class NotCertified(ResultObject):
     """A domain of which the certificate shows nothing, and why."""
 
@@ -136,6 +172,7 @@ class Certificate(ResultObject):
     system: CertifiedSystem
     servers: tuple[ServerEvidence, ...]
     domains: tuple[DomainEvidence, ...]
+    flows: tuple[FlowEvidence, ...] = ()
     not_certified: tuple[NotCertified, ...]
     assumptions: tuple[str, ...]
 
@@ -161,34 +198,93 @@ def certify(analysis: Analysis, result: AnalysisResult, file: bytes) -> Certific
     """Returns the evidence for all that can be certified of what was analysed.
 
     `file` is what the system was read from. A domain whose tasks are not proved to be in time is
-    not certified.
+    not certified, and neither is a flow that is not proved to be so.
     """
     system = analysis.resolution.known()
-    verdicts = {one.name: one for one in result.domains}
     servers = tuple(_server_evidence(analysis))
-    windows = {one.domain: one.window for one in servers}
-    beyond = _system_beyond(system)
-    found: list[DomainEvidence] = []
-    open_: list[NotCertified] = []
-    for domain in system.domains:
-        try:
-            if not domain.is_served:
-                raise _NoEvidence("best effort: nothing is promised")
-            if beyond or not verdicts[domain.name].schedulable:
-                raise _NoEvidence(beyond or verdicts[domain.name].reason)
-            if system.policy.order is Order.FP and windows[domain.name] is None:
-                raise _NoEvidence("the window of its server takes too many steps")
-            found.append(_domain_evidence(domain, _rules(system), system.sbf))
-        except _NoEvidence as error:
-            open_.append(NotCertified(domain=domain.name, why=str(error)))
+    why = dict(_left_out(system, result, servers))
+    evidence = _evidence(system, why)
+    hops = {visit: hop for _, its in evidence.values() for visit, hop in its.items()}
     return Certificate(
         certificate=VERSION,
         system=CertifiedSystem(name=system.name, sha256=hashlib.sha256(file).hexdigest()),
         servers=servers,
-        domains=tuple(found),
-        not_certified=tuple(open_),
+        domains=tuple(evidence[one.name][0] for one in system.domains if one.name in evidence),
+        flows=tuple(
+            _flow_evidence(flow, verdict, hops)
+            for flow, verdict in zip(system.flows, result.flows, strict=True)
+        ),
+        not_certified=tuple(
+            NotCertified(domain=one.name, why=why[one.name])
+            for one in system.domains
+            if one.name not in evidence
+        ),
         assumptions=ASSUMPTIONS,
     )
+
+
+def _left_out(
+    system: System, result: AnalysisResult, servers: Sequence[ServerEvidence]
+) -> Iterator[tuple[str, str]]:
+    """Yields the domains of which nothing is to be certified, whatever comes to them, and why."""
+    windows = {one.domain: one.window for one in servers}
+    beyond = _system_beyond(system)
+    hops = {hop for flow in system.flows for hop in flow.hops}
+    for domain, verdict in zip(system.domains, result.domains, strict=True):
+        inside = _domain_beyond(domain, hops)
+        if not domain.is_served:
+            yield domain.name, "best effort: nothing is promised"
+        elif beyond or not verdict.schedulable:
+            yield domain.name, beyond or verdict.reason
+        elif system.policy.order is Order.FP and windows[domain.name] is None:
+            yield domain.name, "the window of its server takes too many steps"
+        elif inside:
+            yield domain.name, f"{inside}: no theorem is about it"
+
+
+def _evidence(
+    system: System, why: dict[str, str]
+) -> dict[str, tuple[DomainEvidence, dict[Visit, HopEvidence]]]:
+    """Returns the evidence for domains that are not left out, and for the visits to their hops.
+
+    Those that have none get a reason in `why`.
+    """
+    refused = [flow.name for flow in system.flows if _flow_beyond(flow)]
+    while True:
+        found, failed = {}, {}
+        supplied = [
+            Supplied(one, _supply(one, system)) for one in system.domains if one.name not in why
+        ]
+        rows, lost = known_rows(system.flows, refused, supplied)
+        for one in supplied:
+            name = one.domain.name
+            if name in rows:
+                try:
+                    found[name] = _domain_evidence(one, rows[name], system.sbf)
+                except _NoEvidence as error:
+                    failed[name] = str(error)
+        why |= lost | failed
+        if not any(row.visit for name in failed for row in rows[name]):
+            return found
+
+
+def _flow_evidence(
+    flow: Flow, verdict: FlowResult, known: Mapping[Visit, HopEvidence]
+) -> FlowEvidence:
+    """Returns the hops of a flow, of which those in domains with evidence are known."""
+    visits = [(flow.name, number) for number in range(len(flow.hops))]
+    hops = tuple(known[visit] for visit in visits if visit in known)
+    bound_ns = sum(hop.response for hop in hops)
+    why = None
+    if beyond := _flow_beyond(flow):
+        why = f"{beyond}: no theorem is about it"
+    elif not verdict.schedulable:
+        why = verdict.reason
+    elif len(hops) < len(flow.hops):
+        why = f"{flow.hops[len(hops)]} is in a domain that is not certified"
+    elif bound_ns > flow.deadline_ns:
+        why = f"its hops one by one take up to {format_time(bound_ns)}, above its deadline"
+    return FlowEvidence(flow=flow.name, hops=hops, why=why)
 
 
 def _beyond(part: Part, known: set[str]) -> str:
@@ -217,21 +313,27 @@ def _system_beyond(system: System) -> str:
     return next((f"{key}: no theorem is about it" for key in beyond if key), "")
 
 
-def _domain_beyond(domain: Domain) -> str:
+def _domain_beyond(domain: Domain, hops: Container[str]) -> str:
     """Returns what of a domain no theorem is about; empty if there is nothing."""
     if domain.scheduler not in (Scheduler.RM, Scheduler.DM, Scheduler.FP, Scheduler.EDF):
         return f"scheduler {domain.scheduler}"
     if not domain.tasks:
         return "no tasks"
-    beyond = _beyond(domain, _OF_DOMAINS)
-    return beyond or next(filter(None, map(_task_beyond, domain.tasks)), "")
+    beyond = [_beyond(domain, _OF_DOMAINS)]
+    beyond += [_task_beyond(one, hop=f"{domain.name}.{one.name}" in hops) for one in domain.tasks]
+    return next(filter(None, beyond), "")
 
 
-def _task_beyond(task: Task) -> str:
-    if task.kind not in (TaskKind.PERIODIC, TaskKind.SPORADIC):
+def _task_beyond(task: Task, *, hop: bool) -> str:
+    if not hop and task.kind not in (TaskKind.PERIODIC, TaskKind.SPORADIC):
         return f"task {task.name}: kind {task.kind}"
     beyond = _beyond(task, _OF_TASKS)
     return f"task {task.name}: {beyond}" if beyond else ""
+
+
+def _flow_beyond(flow: Flow) -> str:
+    """Returns what of a flow no theorem is about; empty if there is nothing."""
+    return _beyond(flow.source, _OF_SOURCES) or _beyond(flow, _OF_FLOWS)
 
 
 def _windows_of_servers(policy: Policy, group: Group) -> list[int | None]:
@@ -261,36 +363,50 @@ def _server_evidence(analysis: Analysis) -> Iterator[ServerEvidence]:
         )
 
 
-def _domain_evidence(domain: Domain, rules: Rules, sbf: Sbf) -> DomainEvidence:
-    """Returns why the tasks of a domain are in time; _NoEvidence if that is not to be shown."""
-    beyond = _domain_beyond(domain)
-    if beyond:
-        raise _NoEvidence(f"{beyond}: no theorem is about it")
-    assert domain.interface is not None, "a yes has one"
-    period, budget = domain.interface.period_ns, domain.interface.budget_ns
-    proof = find_proof(rules)
+def _supply(domain: Domain, system: System) -> Supply:
+    """Returns the supply of a domain with a yes."""
+    proof = find_proof(_rules(system))
     assert proof is not None, "what has no proof gets no yes"
-    supply = Supply(Shape.HARMONIC if sbf is Sbf.HARMONIC else proof.supply, period, budget)
-    component = component_of_tasks(domain.scheduler, domain.tasks)
-    if component.local is Local.EDF:
-        found = _points(component.loads, supply)
-        return DomainEvidence(domain=domain.name, supply=str(sbf), **found._asdict())
+    assert domain.interface is not None, "a yes has one"
+    shape = Shape.HARMONIC if system.sbf is Sbf.HARMONIC else proof.supply
+    return Supply(shape, domain.interface.period_ns, domain.interface.budget_ns)
+
+
+def _domain_evidence(
+    one: Supplied, rows: Sequence[Row], sbf: Sbf
+) -> tuple[DomainEvidence, dict[Visit, HopEvidence]]:
+    """Returns why the tasks of a domain are in time, and of the visits to its hops how much so.
+
+    _NoEvidence: that is not to be shown.
+    """
+    domain, supply = one
+    visits = {row.visit: row for row in rows if row.visit is not None}
+    if visits and sbf is Sbf.HARMONIC:
+        raise _NoEvidence("hops on a harmonic supply: no theorem is about it")
+    spread = {
+        visit: HopEvidence(
+            hop=f"{domain.name}.{row.task}", jitter=row.load.jitter, response=row.load.deadline
+        )
+        for visit, row in visits.items()
+    }
+    if domain.scheduler is Scheduler.EDF:
+        found = _points([row.load for row in rows], supply)
+        return DomainEvidence(domain=domain.name, supply=str(sbf), **found._asdict()), spread
     evidence = {}
-    for number, source in enumerate(component.sources):
-        loads = component.loads[: number + 1]
+    for row in rows:
+        loads = [other.load for other in rows if other.level <= row.level and other is not row]
+        loads.append(row.load)
         try:
             window, jobs = _windows(loads, supply)
         except _NoEvidence as error:
-            raise _NoEvidence(f"task {source.name}: {error}") from None
-        evidence[source.name] = TaskEvidence(
-            task=source.name,
-            window=window,
-            demand=rbf(loads, window),
-            supply=supply.sbf(window),
-            jobs=jobs,
-        )
-    tasks = tuple(evidence[task.name] for task in domain.tasks)
-    return DomainEvidence(domain=domain.name, supply=str(sbf), tasks=tasks)
+            raise _NoEvidence(f"task {row.task}: {error}") from None
+        its = {"window": window, "demand": rbf(loads, window), "supply": supply.sbf(window)}
+        if row.visit is None:
+            evidence[row.task] = TaskEvidence(task=row.task, jobs=jobs, **its)
+        else:
+            spread[row.visit] = spread[row.visit].replace(jobs=jobs, **its)
+    tasks = tuple(evidence[task.name] for task in domain.tasks if task.name in evidence)
+    return DomainEvidence(domain=domain.name, supply=str(sbf), tasks=tasks), spread
 
 
 def _windows(loads: Sequence[Load], supply: Supply) -> tuple[int, tuple[int, ...]]:

@@ -109,12 +109,36 @@ class Assurance:
             domain,
             task.name,
             task.deadline_ns,
-            _evidence_text(certified.get(domain), task.name),
+            self._evidence_text(certified.get(domain), f"{domain}.{task.name}"),
             bounds.get((domain, task.name)),
             max(responses, default=None),
             sum(seen.jobs for seen in entries),
             sum(seen.misses for seen in entries),
         )
+
+    def _evidence_text(self, evidence: DomainEvidence | None, name: str) -> str:
+        """Returns what the certificate has of a task, `domain.task`, in words."""
+        if evidence is None:
+            return "none"
+        visits = [
+            hop.response for flow in self.certificate.flows for hop in flow.hops if hop.hop == name
+        ]
+        if visits:
+            return f"responses of {times(len(visits), 'hop')}, up to {duration(max(visits))}"
+        if evidence.horizon is not None:
+            points = times(len(evidence.points), "window")
+            return f"{points} of its domain up to {duration(evidence.horizon)}"
+        own = next(one for one in evidence.tasks if f"{evidence.domain}.{one.task}" == name)
+        if own.jobs:
+            return f"a window for each of {times(len(own.jobs), 'job')} in {duration(own.window)}"
+        asked, got = duration(own.demand), duration(own.supply)
+        return f"in {duration(own.window)}: {asked} asked for, {got} supplied"
+
+    @property
+    def items(self) -> str:
+        """Returns what the claim names beside the jobs of tasks; empty where there are no flows."""
+        flows = self.system.flows
+        return f" and no item of {times(len(flows), 'flow')}" if flows else ""
 
     @property
     def not_promised(self) -> list[str]:
@@ -128,6 +152,11 @@ class Assurance:
             f"{one.domain} is not certified: {one.why}"
             for one in self.certificate.not_certified
             if one.domain not in self.not_promised
+        ]
+        open_ += [
+            f"flow {one.flow} is not certified: {one.why}"
+            for one in self.certificate.flows
+            if one.why is not None
         ]
         refused = [f"{one.command} says: {one.said}" for one in self.checked if one.exit_code]
         late = [
@@ -155,19 +184,6 @@ class Assurance:
     def picture(self) -> str:
         """Returns the argument in the Goal Structuring Notation, as SVG."""
         return fill("argument.svg.j2", it=_Argument.of(self))
-
-
-def _evidence_text(evidence: DomainEvidence | None, task: str) -> str:
-    if evidence is None:
-        return "none"
-    if evidence.horizon is not None:
-        points = times(len(evidence.points), "window")
-        return f"{points} of its domain up to {duration(evidence.horizon)}"
-    own = next(one for one in evidence.tasks if one.task == task)
-    if own.jobs:
-        return f"a window for each of {times(len(own.jobs), 'job')} in {duration(own.window)}"
-    asked, got = duration(own.demand), duration(own.supply)
-    return f"in {duration(own.window)}: {asked} asked for, {got} supplied"
 
 
 @dataclass(frozen=True)
@@ -206,7 +222,7 @@ class _Argument:
         width = columns * step + cls.GAP
         middle, top = width / 2, 104.0
         count = times(len(about.tasks), "task")
-        claim = f"No job of {count} of {about.system.name} is late, in any run"
+        claim = f"No job of {count} of {about.system.name}{about.items} is late, in any run"
         rules = f"{about.system.name}: policy {about.system.policy}, the file that is hashed"
         nodes = [
             _node("goal", "G1", claim, middle, top, developed=about.is_whole),
@@ -268,6 +284,10 @@ def _goals(about: Assurance) -> list[tuple[str, str]]:
         if len(served) > len(certified):
             other = times(len(served) - len(certified), "other domain")
             goals.append((f"Tasks of {other} are in time", ""))
+    if about.system.flows:
+        open_ = [one for one in about.certificate.flows if one.why is not None]
+        text = f"Items of {times(len(about.system.flows), 'flow')} are through by their deadlines"
+        goals.append((text, "" if open_ else how))
     if about.runs:
         jobs = sum(row.jobs for row in about.tasks)
         late = any(row.misses or row.is_above for row in about.tasks)
