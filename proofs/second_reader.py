@@ -499,13 +499,10 @@ def read_hop(
     where, edf = f"hop {told['hop']}", judged.scheduler == "edf"
     require_known(told, {"hop", "jitter", "response"} | (set() if edf else WINDOW_KEYS), where)
     read_windows(told, where)
-    own, part, period = (
-        read_task(judged.domain, task),
-        task.get("etf", 1),
-        time(source, "period", where),
-    )
+    own, period = read_task(judged.domain, task), time(source, "period", where)
     jitter, response = whole(told, "jitter", where), whole(told, "response", where)
-    if isinstance(part, bool) or not re.fullmatch(r"[0-9]+(\.[0-9]+)?", str(part)) or part > 1:
+    part = task.get("etf", 1)
+    if type(part) not in (int, Decimal) or not re.fullmatch(r"0|1|0\.[0-9]+|1\.0+", str(part)):
         refuse(where, f"etf: found {part}; allowed: a number from 0 to 1")
     if first and jitter != time(source, "jitter", where, 0):
         refuse(where, "the certificate has another jitter than the source")
@@ -520,48 +517,40 @@ def read_hop(
     return visit
 
 
-def read_flow(flow: dict[str, Any], told: dict[str, Any], judged: list[Judged]) -> list[Task]:
-    """The visits of a flow to its first hops, which are all that are in domains with a proof."""
+def read_flow(
+    flow: dict[str, Any],
+    rows: list[dict[str, Any]],
+    judged: list[Judged],
+    left_out: list[tuple[str, str]],
+) -> tuple[list[Task], int | None]:
+    """Takes the visits of a flow out of the rows: those to its hops in domains with a proof.
+
+    These are its first ones. With them comes its deadline, if it is certified as a whole.
+    """
     where = f"flow {flow['name']}"
+    told = taken(rows, flow["name"], "flow") or {}
     require_known(told, {"flow", "hops", "why"}, where)
     tasks = {
         hop_name(one.domain, task): (one, task) for one in judged for task in one.domain["task"]
     }
-    hops, rows = listed(flow, "hops", where), tables(told, "hops", where)
-    named = [row.get("hop") for row in rows]
+    hops, unknown = listed(flow, "hops", where), beyond_flow(flow)
+    named = [row.get("hop") for row in tables(told, "hops", where)]
     known = [hop in tasks for hop in hops]
     if (
-        named != hops[: len(named)]
+        not told
+        or named != hops[: len(named)]
         or known != [place < len(named) for place in range(len(hops))]
-        or (named and beyond_flow(flow))
+        or (named and unknown)
         or ("why" not in told and (not hops or not all(known)))
     ):
         refuse(where, "the certificate has not its hops in domains with a proof")
-    return [
-        read_hop(*tasks[hop], flow["source"], row, first=not place)
-        for place, (hop, row) in enumerate(zip(named, rows, strict=True))
+    if "why" in told:
+        left_out.append((flow["name"], unknown or "not in the certificate"))
+    visits = [
+        read_hop(*tasks[row["hop"]], flow["source"], row, first=not place)
+        for place, row in enumerate(listed(told, "hops", where))
     ]
-
-
-Ways = list[tuple[list[Task], int | None]]
-"""The visits of each flow, and its deadline if it is certified."""
-
-
-def read_flows(
-    flows: list[dict[str, Any]], rows: list[dict[str, Any]], judged: list[Judged]
-) -> tuple[Ways, list[tuple[str, str]]]:
-    """Returns all flows, whose rows are taken; and those that are not certified, with why."""
-    ways: Ways = []
-    left_out = []
-    for flow in flows:
-        told = taken(rows, flow["name"], "flow")
-        if told is None:
-            refuse("certificate", f"flow {flow['name']}: missing")
-        hops = read_flow(flow, told, judged)
-        if "why" in told:
-            left_out.append((flow["name"], beyond_flow(flow) or "not in the certificate"))
-        ways.append((hops, None if "why" in told else time(flow, "deadline", "flow")))
-    return ways, left_out
+    return visits, None if "why" in told else time(flow, "deadline", where)
 
 
 def read_names(flows: list[dict[str, Any]], domains: list[dict[str, Any]]) -> list[str]:
@@ -637,8 +626,7 @@ def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str
             left_out.append((name, why))
         else:
             judged.append(read_judged(domain, hops, server, budget_rule, proof))
-    ways, unproved = read_flows(flows, proofs.flows, judged)
-    left_out += unproved
+    ways = [read_flow(one, proofs.flows, judged, left_out) for one in flows]
     if any(proofs):
         refuse("certificate", "it speaks of more than the system's domains and flows, each once")
 

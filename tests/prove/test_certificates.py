@@ -382,6 +382,71 @@ def test_flows_are_certified_as_far_as_the_theorem_goes(
     assert 4 * certified > yes
 
 
+CHAIN: dict[str, Any] = {
+    "name": "chain",
+    "policy": "ptps",
+    "domains": [
+        {
+            "name": "io",
+            "pcpu": 0,
+            "interface": {"period": "1ms", "budget": "400us"},
+            "tasks": [
+                {"name": "in", "kind": "event", "period": "10ms", "wcet": "60us", "etf": 0.5},
+                {"name": "out", "kind": "event", "period": "5ms", "wcet": "80us"},
+            ],
+        },
+        {
+            "name": "law",
+            "scheduler": "edf",
+            "pcpu": 0,
+            "interface": {"period": "2ms", "budget": "600us"},
+            "tasks": [{"name": "step", "kind": "event", "period": "10ms", "wcet": "500us"}],
+        },
+    ],
+    "flows": [
+        {
+            "name": "command",
+            "source": {"period": "20ms", "jitter": "1ms"},
+            "hops": ["io.in", "law.step", "io.out"],
+            "deadline": "15ms",
+        }
+    ],
+}
+WRONG_HOPS: dict[str, tuple[int, str, Any, int]] = {
+    "another jitter than the source": (0, "jitter", 999_999, 2),
+    "a jitter that is too small": (1, "jitter", 2_309_999, 1),
+    "a response above the deadline": (0, "response", 10_000_001, 2),
+    "a response that is too short": (0, "response", 1_339_999, 1),
+    "a response below a deadline under EDF": (1, "response", 9_000_000, 2),
+    "responses above the deadline of the flow": (2, "response", 3_660_001, 1),
+    "a window that is too short": (2, "window", 1_200_000, 1),
+    "another hop": (1, "hop", "io.out", 2),
+    "a window under EDF": (1, "window", 10_000_000, 2),
+}
+
+
+@pytest.mark.parametrize("change", WRONG_HOPS.values(), ids=WRONG_HOPS)
+def test_what_is_wrong_of_a_hop_is_refused(change: tuple[int, str, Any, int], files: Files) -> None:
+    told = files.certify(System(**CHAIN)).to_dict()
+    assert files.read(json.dumps(told)) == 0
+    place, key, value, code = change
+    told["flows"][0]["hops"][place][key] = value
+    assert files.read(json.dumps(told)) == code
+
+
+def test_a_flow_that_is_left_out_or_has_too_few_hops_is_refused(files: Files) -> None:
+    told = files.certify(System(**CHAIN)).to_dict()
+    (flow,) = told["flows"]
+    for flows in (
+        [],
+        [flow, flow],
+        [flow | {"flow": "other"}],
+        [flow | {"hops": flow["hops"][:2]}],
+    ):
+        assert files.read(json.dumps(told | {"flows": flows})) == 2
+    assert files.read(json.dumps(told | {"flows": [flow | {"why": "nobody asked"}]})) == 1
+
+
 def test_what_fit_chooses_is_proved_as_it_is_written(files: Files) -> None:
     given = str(TOP / "systems" / "avionics-unfitted.toml")
     command = ["fit", given, "--heuristics", "--certificate", str(files.told)]
@@ -651,7 +716,7 @@ RULE_OF = {
     "system", [wakes_of_hops(), *map(known_chain, KNOWN)], ids=["wakes", *KNOWN]
 )
 def test_what_was_once_a_false_yes_is_not_proved(system: System, files: Files) -> None:
-    """Chains of hops are beyond all theorems: nothing is certified, and nobody believes a claim."""
+    """Its overheads, rules or scheduler are beyond the theorems, and nobody believes a claim."""
     certificate = files.certify(system)
     assert not certificate.domains
     claimed = tuple(

@@ -286,12 +286,6 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "+ r_deadline its - r_least its",
         "+ r_deadline its - 2 * r_least its",
     ),
-    "hops-checked-on-harmonic": (
-        "check.v",
-        "| Harmonic => None\n  end.\n\n(* Releases",
-        "| Harmonic => nth_error (v_tasks its) (snd p)\n  end.\n\n(* Releases",
-    ),
-    "hops-checked-into-harmonic": ("check.v", "| General, Some its =>\n", "| _, Some its =>\n"),
     "hops-checked-from-anywhere": ("check.v", "same_place q before && linked", "linked"),
     "hops-checked-in-any-run": (
         "system.v",

@@ -95,6 +95,12 @@ ASSUMPTIONS = (
     "who pays, and what becomes of time that its owner does not need, is as the policy says",
     "switches, picks, ticks, interrupts and everybody but the servers take no time",
 )
+FLOW_ASSUMPTIONS = (
+    "an item is released at its next hop when it is done at the hop before, and nothing else is",
+    "a job of a hop works for etf * wcet at least",
+    "items of a flow are those that its queue does not drop",
+)
+"""What is assumed beside that where there are flows."""
 
 
 class CertifiedSystem(ResultObject):
@@ -219,7 +225,7 @@ def certify(analysis: Analysis, result: AnalysisResult, file: bytes) -> Certific
             for one in system.domains
             if one.name not in evidence
         ),
-        assumptions=ASSUMPTIONS,
+        assumptions=(*ASSUMPTIONS, *(FLOW_ASSUMPTIONS if system.flows else ())),
     )
 
 
