@@ -291,14 +291,14 @@ Definition spread_fails (sys : system) (here : vm) (one : row) : option string :
 Definition same_place (p q : place) : bool :=
   Nat.eqb (fst p) (fst q) && Nat.eqb (snd p) (snd q).
 
-(* Each hop comes from the next one of the list. *)
+(* Each hop comes from the next one of the list, and the last one from the source. *)
 Fixpoint linked (sys : system) (hops : list place) : bool :=
   match hops with
   | [] => false
   | p :: rest =>
       match hop_at sys p, rest with
       | None, _ => false
-      | Some _, [] => true
+      | Some its, [] => match r_before its with None => true | Some _ => false end
       | Some its, q :: _ =>
           match r_before its with
           | Some before => same_place q before && linked sys rest
@@ -309,10 +309,15 @@ Fixpoint linked (sys : system) (hops : list place) : bool :=
 
 Definition flow_fails (sys : system) (one : flow) : option string :=
   let bound := total (fun p => r_deadline (row_at sys p)) (f_hops one) in
+  let source := row_at sys (f_first one) in
+  let most := up (N.max 1 bound + r_jitter source) (r_period source) in
   if negb (linked sys (f_hops one)) then Some (f_name one ++ ": hops that are not certified")
-  else if bound <=? f_deadline one then None
-  else Some (f_name one ++ ": responses add up to " ++ show bound ++ ", above the deadline "
-             ++ show (f_deadline one)).
+  else if f_deadline one <? bound
+  then Some (f_name one ++ ": responses add up to " ++ show bound ++ ", above the deadline "
+             ++ show (f_deadline one))
+  else if most <=? f_queue one then None
+  else Some (f_name one ++ ": " ++ show most ++ " items are on their way, above the queue of "
+             ++ show (f_queue one)).
 
 Definition check (sys : system) : option string :=
   let judged (fails : vm -> option string) :=

@@ -689,24 +689,25 @@ Fixpoint ways (l told : list table) (domains : list (source * vm))
         hops <- required (array text) "hops" one ;;
         hops_told <- required (array keys_of) "hops" said ;;
         match beyond_flow one, hops_told with
-        | Some k, [] => done <- visits 0 0 hops [] [] domains ;; Good (done, hops, 0, k)
+        | Some k, [] => done <- visits 0 0 hops [] [] domains ;; Good (done, hops, 0, 0, k)
         | Some k, _ :: _ => Bad (k ++ ": not known to this checker")
         | None, _ =>
             source_ <- required keys_of "source" one ;;
             period <- required time "period" source_ ;;
             jitter <- with_default time "jitter" source_ 0 ;;
             deadline <- required time "deadline" one ;;
+            queue <- with_default number "queue" one 1 ;;
             done <- visits period jitter hops hops_told [] domains ;;
-            Good (done, hops, deadline, "not in the certificate")
+            Good (done, hops, deadline, queue, "not in the certificate")
         end) ;;
-      let '(past, domains, hops, deadline, unproved) := made in
+      let '(past, domains, hops, deadline, queue, unproved) := made in
       more <- ways rest told domains ;;
       let '(proved, out, domains) := more in
       if match find "why" said with Some _ => true | None => false end
       then Good (proved, (name, unproved) :: out, domains)
       else if Nat.eqb (length past) (length hops)
-      then Good ({| f_name := name; f_hops := past; f_deadline := deadline |} :: proved, out,
-                 domains)
+      then Good ({| f_name := name; f_hops := past; f_deadline := deadline; f_queue := queue |}
+                 :: proved, out, domains)
       else Bad ("flow " ++ name ++ ": hops are missing in the certificate")
   end.
 

@@ -196,15 +196,19 @@ def require_harmonic(tasks: list[Task], period: int) -> None:
             raise LineError(f"{one.name}: not for the harmonic supply")
 
 
-def require_flow(hops: list[Task], deadline: int | None) -> None:
-    """Fails unless jitters and responses of hops agree, and are in time if there is a deadline."""
+def require_flow(hops: list[Task], limits: tuple[int, int] | None) -> None:
+    """Fails unless jitters and responses of hops agree, and keep the deadline and the queue."""
     for before, one in pairwise(hops):
         spread = before.jitter + before.deadline - before.least
         if one.jitter < spread:
             raise LineError(f"{one.name}: jitter {one.jitter} is below {spread}")
-    bound = sum(one.deadline for one in hops)
-    if deadline is not None and bound > deadline:
-        raise LineError(f"responses add up to {bound}, above the deadline {deadline}")
+    if limits is not None:
+        bound, (deadline, queue) = sum(one.deadline for one in hops), limits
+        if bound > deadline:
+            raise LineError(f"responses add up to {bound}, above the deadline {deadline}")
+        most = -(-(max(1, bound) + hops[0].jitter) // hops[0].period)
+        if most > queue:
+            raise LineError(f"{most} items are on their way, above the queue of {queue}")
 
 
 def require_spending(own: Task, before: list[Task], window: int) -> None:
@@ -480,8 +484,8 @@ def read_judged(
     """A domain with its tasks that are no hops, and the evidence for it."""
     name = server.name
     scheduler = domain.get("scheduler", "rm")
-    tasks = tables(domain, "task", name)
-    tasks = [read_task(domain, one) for one in tasks if hop_name(domain, one) not in hops]
+    rows = tables(domain, "task", name)
+    tasks = [read_task(domain, one) for one in rows if hop_name(domain, one) not in hops]
     read_evidence(told, tasks, scheduler, name)
     gone = server.period - server.cost
     general = server.period + gone if budget_rule == "polling" else 2 * gone
@@ -522,10 +526,10 @@ def read_flow(
     rows: list[dict[str, Any]],
     judged: list[Judged],
     left_out: list[tuple[str, str]],
-) -> tuple[list[Task], int | None]:
+) -> tuple[list[Task], tuple[int, int] | None]:
     """Takes the visits of a flow out of the rows: those to its hops in domains with a proof.
 
-    These are its first ones. With them comes its deadline, if it is certified as a whole.
+    These are its first ones. With them come its deadline and queue, if all of it is certified.
     """
     where = f"flow {flow['name']}"
     told = taken(rows, flow["name"], "flow") or {}
@@ -550,7 +554,8 @@ def read_flow(
         read_hop(*tasks[row["hop"]], flow["source"], row, first=not place)
         for place, row in enumerate(listed(told, "hops", where))
     ]
-    return visits, None if "why" in told else time(flow, "deadline", where)
+    limits = time(flow, "deadline", where), whole(flow, "queue", where, 1)
+    return visits, None if "why" in told else limits
 
 
 def read_names(flows: list[dict[str, Any]], domains: list[dict[str, Any]]) -> list[str]:
@@ -634,9 +639,9 @@ def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str
         require_budgets([one for one, _ in rows], budget_rule, order, [its for _, its in rows])
     for one in judged:
         one.require()
-    for way, due in ways:
-        require_flow(way, due)
-    proved = [due for _, due in ways if due is not None]
+    for way, limits in ways:
+        require_flow(way, limits)
+    proved = [limits for _, limits in ways if limits is not None]
     tasks = sum(len(one.domain["task"]) for one in judged)
     return answer(tasks, len(judged), len(proved), left_out)
 

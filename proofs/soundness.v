@@ -877,31 +877,50 @@ Qed.
 Lemma linked_way hops : linked sys hops = true ->
   way m domains before least arrives bound (List.last hops (0, 0)%nat) (hd (0, 0)%nat hops)
     (N.to_nat (total (fun p => r_deadline (row_at sys p)) hops)) /\
-  real m domains (hd (0, 0)%nat hops).
+  real m domains (hd (0, 0)%nat hops) /\ real m domains (List.last hops (0, 0)%nat) /\
+  before (List.last hops (0, 0)%nat) = None.
 Proof.
   induction hops as [|p rest IH]; cbn [linked]; [discriminate|].
   destruct (hop_at sys p) as [its|] eqn:found; [|discriminate].
   destruct (hop_is p its found) as (real_one & is_it & _). intros links.
-  split; [|exact real_one]. pose proof (hop_through p its found) as piece.
+  pose proof (hop_through p its found) as piece.
   cbn [total hd]. rewrite is_it. destruct rest as [|q others].
-  - apply one_piece with (c := least p). cbn [total]. now rewrite N.add_0_r.
+  - destruct (r_before its) eqn:comes; [discriminate|]. cbn [List.last].
+    split; [|split; [exact real_one|split; [exact real_one|unfold before; now rewrite is_it]]].
+    apply one_piece with (c := least p). cbn [total]. now rewrite N.add_0_r.
   - destruct (r_before its) as [from|] eqn:comes; [|discriminate].
     apply andb_prop in links as [same links]. apply andb_prop in same as [same same_too].
     apply Nat.eqb_eq in same, same_too.
     assert (from = q) as -> by (destruct from, q; cbn in *; congruence).
-    destruct (IH links) as [way_there _]. rewrite N2Nat.inj_add, Nat.add_comm.
+    destruct (IH links) as (way_there & _ & first). split; [|split; [exact real_one|exact first]].
+    rewrite N2Nat.inj_add, Nat.add_comm.
     apply next_piece with (q := q) (p := p) (c := least p); [exact way_there| |exact piece].
     unfold before. now rewrite is_it.
+Qed.
+
+(* Of the items that come to a first hop in a window there are no more than the source allows. *)
+Lemma comes_in p w t : real m domains p -> before p = None -> exists k, forall l,
+  (w <= release (inner (fst p)) (snd p, l) < w + t)%nat ->
+  (k <= l < k + ceiling (t + jitter (member domains p)) (period (member domains p)))%nat.
+Proof.
+  intros its from. pose proof legal as [_ passed].
+  pose (r := {| arrival := fun j => arrival (inner (fst p)) (snd p, snd j);
+                release := fun j => release (inner (fst p)) (snd p, snd j);
+                work := fun j => work (inner (fst p)) (snd p, snd j); runs := fun _ => None |}).
+  apply (released_in 1 (fun _ => member domains p) r 0 w t);
+    [|apply Nat.lt_0_1|now apply some_period].
+  intros i l _. destruct (passed p l its) as (apart & costs & law). unfold before in from.
+  rewrite from in law. split; [exact apart|]. split; [exact law|exact costs].
 Qed.
 
 End Whole.
 
 (* If the checker finds nothing, in every run no task of a judged domain is late, those that are
-   hops among them, and each item is through its flow in time. *)
+   hops among them, each item is through its flow in time, and no queue drops one. *)
 Theorem check_sound sys : check sys = None ->
   forall hosts inner, system_run sys hosts inner ->
   (forall s, let d := domain_of (judged_vm sys s) in in_time (size d) (members d) (inner s)) /\
-  (forall one, In one (s_flows sys) -> through_in_time one inner).
+  (forall one, In one (s_flows sys) -> through_in_time one inner /\ in_queue one inner).
 Proof.
   intros good hosts inner legal. pose proof legal as [runs passed].
   destruct (all_served sys good hosts inner legal) as (arrives & gets & supplies).
@@ -927,12 +946,30 @@ Proof.
     specialize (spreads _ row). unfold spread_fails in spreads. rewrite form in spreads.
     destruct (r_before (row_at sys (s, k))); [discriminate|]. split; [exact apart|].
     split; [exact law|exact costs].
-  - intros one there k last first_one some.
-    destruct (check_parts sys good) as (_ & _ & each). specialize (each one there).
+  - intros one there. destruct (check_parts sys good) as (_ & _ & each). specialize (each one there).
     unfold flow_fails in each. destruct (linked sys (f_hops one)) eqn:links; [|discriminate].
-    cbn [negb] in each. apply not_above in each.
-    destruct (linked_way sys good arrives _ links) as [there_way real_one].
-    pose proof (flow_in_time _ _ _ _ inner arrives gets _ _ _ _ k shape passed supplies circle
-      there_way real_one some) as done.
-    apply (complete_later _ _ _ _ done), Nat.add_le_mono_l. lia.
+    cbn [negb] in each. set (W := total _ (f_hops one)) in each.
+    destruct (N.ltb_spec (f_deadline one) W) as [|short]; [discriminate|].
+    apply not_above in each.
+    destruct (linked_way sys good arrives _ links) as (there_way & real_one & first & from).
+    assert (done : forall k, let p := f_first one in let q := f_last one in
+      (0 < work (inner (fst q)) (snd q, k))%nat -> complete (inner (fst q)) (snd q, k)
+        (release (inner (fst p)) (snd p, k) + N.to_nat W)).
+    { intros k p q. exact (flow_in_time _ _ _ _ inner arrives gets _ _ _ _ k shape passed supplies
+        circle there_way real_one). }
+    split.
+    + intros k p q some. apply (complete_later _ _ _ _ (done k some)), Nat.add_le_mono_l. lia.
+    + set (t := N.to_nat (N.max 1 W)).
+      intros x. destruct (comes_in sys good hosts inner legal (f_first one) (x + 1 - t) t first from)
+        as (k & few).
+      exists k. intros l p q on_it.
+      assert (k <= l < k + ceiling (t + N.to_nat (r_jitter (row_at sys (f_first one))))
+        (N.to_nat (r_period (row_at sys (f_first one)))))%nat as within_it.
+      { rewrite (member_is sys) in few. apply few. fold p.
+        destruct on_it as [now|[come left_over]]; [lia|]. split; [|lia].
+        apply Nat.nlt_ge. intros early. apply left_over.
+        destruct (Nat.eq_dec (work (inner (fst q)) (snd q, l)) 0) as [none|some];
+          [unfold complete; lia|].
+        apply (complete_later _ _ _ _ (done l ltac:(fold q; lia))). fold p. lia. }
+      unfold t in within_it. rewrite <- N2Nat.inj_add, <- up_is in within_it. lia.
 Qed.

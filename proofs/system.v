@@ -44,9 +44,10 @@ Record vm := {
    under EDF. *)
 Inductive policy := Periods (by_rule : rule) (by_order : order) | Bandwidth.
 
-(* A flow: its hops, the last one first, each the number of a domain and that of a row in it, and
-   by when its items are to be through, counted from the release at the first hop. *)
-Record flow := { f_name : string; f_hops : list place; f_deadline : N }.
+(* A flow: its hops, the last one first, each the number of a domain and that of a row in it, by
+   when its items are to be through, counted from the release at the first hop, and how many may be
+   on their way at once. *)
+Record flow := { f_name : string; f_hops : list place; f_deadline : N; f_queue : N }.
 
 Record system := { s_policy : policy; s_slack : slack; s_vms : list vm; s_flows : list flow }.
 
@@ -129,10 +130,22 @@ Definition system_run (sys : system) (hosts : N -> host) (inner : nat -> run) : 
   passed_on (length (s_vms sys)) (fun s => domain_of (judged_vm sys s))
     (fun p => r_before (row_at sys p)) (fun p => N.to_nat (r_least (row_at sys p))) inner.
 
+Definition f_first (one : flow) : place := List.last (f_hops one) (0, 0)%nat.
+Definition f_last (one : flow) : place := hd (0, 0)%nat (f_hops one).
+
 (* Each item that comes to the end of a flow is through by its deadline. *)
 Definition through_in_time (one : flow) (inner : nat -> run) : Prop := forall k,
-  let last := hd (0, 0)%nat (f_hops one) in
-  let first := List.last (f_hops one) (0, 0)%nat in
-  (0 < work (inner (fst last)) (snd last, k))%nat ->
-  complete (inner (fst last)) (snd last, k)
-    (release (inner (fst first)) (snd first, k) + N.to_nat (f_deadline one)).
+  let p := f_first one in
+  let q := f_last one in
+  (0 < work (inner (fst q)) (snd q, k))%nat ->
+  complete (inner (fst q)) (snd q, k)
+    (release (inner (fst p)) (snd p, k) + N.to_nat (f_deadline one)).
+
+(* Items that come at an instant, dropped ones too, and those that are on their way then are no more
+   than the queue holds: it drops none. *)
+Definition in_queue (one : flow) (inner : nat -> run) : Prop := forall x, exists k, forall l,
+  let p := f_first one in
+  let q := f_last one in
+  release (inner (fst p)) (snd p, l) = x \/
+    ((release (inner (fst p)) (snd p, l) <= x)%nat /\ ~ complete (inner (fst q)) (snd q, l) x) ->
+  (k <= l < k + N.to_nat (f_queue one))%nat.

@@ -206,7 +206,7 @@ def with_flows(draw: random.Random, system: System) -> System:
             },
             hops=[draw.choice(chosen) for _ in range(draw.randint(1, 4))],
             deadline=draw.randint(20, 300) * MS,
-            queue=50,
+            queue=draw.choice([1, 2, 3, 50]),
         )
         for number in range(draw.randint(1, 2))
     )
@@ -341,9 +341,11 @@ def test_every_yes_is_certified_and_proved(systems: int, rule: str, files: Files
 UNCERTIFIED = (
     "more than 100,000 windows decide",
     "no theorem is about it",
+    "a window asks for more than is supplied in it",
     "no bound within its deadline",
     "is in a domain that is not certified",
     "above its deadline",
+    "more than its queue holds",
 )
 """Why a yes of a system with flows has no certificate: how the reasons end."""
 
@@ -608,8 +610,13 @@ def rows_of_tasks(domain: Domain, *given: Any) -> Any:
         yield row._replace(load=row.load._replace(period=periods[row.task]))
 
 
-def due_whenever(flow: Flow, *given: Any) -> Any:
-    return FLOW_EVIDENCE(flow.replace(deadline_ns=2**60), *given)
+def due_whenever(flow: Flow, verdict: Any, known: Any) -> Any:
+    flow = flow.replace(deadline_ns=2**60)
+    return FLOW_EVIDENCE(flow, verdict.replace(schedulable=True), known)
+
+
+def held_whatever_comes(flow: Flow, verdict: Any, known: Any) -> Any:
+    return FLOW_EVIDENCE(flow.replace(queue=10**6), verdict.replace(schedulable=True), known)
 
 
 def hosts_say_yes(*given: Any, **options: Any) -> Any:
@@ -696,6 +703,7 @@ FLOW_FAULTS: dict[str, list[tuple[object, str, Any]]] = {
     "hops spread no further than their source": [(certified_hops, "_jitters", without_responses)],
     "jobs take all of their wcet": [(Task, "bcet_ns", property(lambda it: it.wcet_ns))],
     "responses are not added up": [(certificate, "_flow_evidence", due_whenever)],
+    "queues hold all items": [(certificate, "_flow_evidence", held_whatever_comes)],
     "items come a period of their task apart": [(certified_hops, "_rows", rows_of_tasks)],
 }
 """Those that only a system with flows shows."""

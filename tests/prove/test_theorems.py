@@ -292,7 +292,13 @@ LONG_FALSEHOODS: dict[str, Change] = {
         "(fun p => r_before (row_at sys p)) (fun",
         "(fun _ => None) (fun",
     ),
-    "flow-checked-one-later": ("check.v", "bound <=? f_deadline", "bound <=? 1 + f_deadline"),
+    "flow-checked-one-later": ("check.v", "if f_deadline one <?", "if 1 + f_deadline one <?"),
+    "flow-checked-without-jitter": ("check.v", "1 bound + r_jitter source", "1 bound"),
+    "flow-checked-from-the-middle": (
+        "check.v",
+        "match r_before its with None => true | Some _ => false end",
+        "true",
+    ),
     "flow-checked-by-its-last-hop": (
         "check.v",
         "(row_at sys p)) (f_hops one) in",

@@ -98,7 +98,6 @@ ASSUMPTIONS = (
 FLOW_ASSUMPTIONS = (
     "an item is released at its next hop when it is done at the hop before, and nothing else is",
     "a job of a hop works for etf * wcet at least",
-    "items of a flow are those that its queue does not drop",
 )
 """What is assumed beside that where there are flows."""
 
@@ -290,6 +289,11 @@ def _flow_evidence(
         why = f"{flow.hops[len(hops)]} is in a domain that is not certified"
     elif bound_ns > flow.deadline_ns:
         why = f"its hops one by one take up to {format_time(bound_ns)}, above its deadline"
+    else:
+        assert flow.source.period_ns is not None, "a closed source is refused"
+        most = -(-(bound_ns + flow.source.jitter_ns) // flow.source.period_ns)
+        if most > flow.queue:
+            why = f"{most} items on their way would be more than its queue holds"
     return FlowEvidence(flow=flow.name, hops=hops, why=why)
 
 
@@ -460,7 +464,9 @@ def _points(loads: Sequence[Load], supply: Supply) -> _Points:
     top = horizon
     while asked := dbf(loads, top):
         point = supply.time_for(asked)
-        if point > top or len(points) == MOST_POINTS:
+        if point > top:  # so far do hops spread
+            raise _NoEvidence("a window asks for more than is supplied in it")
+        if len(points) == MOST_POINTS:
             raise _NoEvidence(f"more than {MOST_POINTS:,} windows decide")
         points.append(point)
         top = point - 1
