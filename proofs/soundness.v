@@ -960,7 +960,8 @@ Proof.
     split.
     + intros k p q some. apply (complete_later _ _ _ _ (done k some)), Nat.add_le_mono_l. lia.
     + set (t := N.to_nat (N.max 1 W)).
-      intros x. destruct (comes_in sys good hosts inner legal (f_first one) (x + 1 - t) t first from)
+      intros x.
+      destruct (comes_in sys good hosts inner legal (f_first one) (x + 1 - t) t first from)
         as (k & few).
       exists k. intros l p q on_it.
       assert (k <= l < k + ceiling (t + N.to_nat (r_jitter (row_at sys (f_first one))))
