@@ -946,7 +946,8 @@ Proof.
     specialize (spreads _ row). unfold spread_fails in spreads. rewrite form in spreads.
     destruct (r_before (row_at sys (s, k))); [discriminate|]. split; [exact apart|].
     split; [exact law|exact costs].
-  - intros one there. destruct (check_parts sys good) as (_ & _ & each). specialize (each one there).
+  - intros one there. destruct (check_parts sys good) as (_ & _ & each).
+    specialize (each one there).
     unfold flow_fails in each. destruct (linked sys (f_hops one)) eqn:links; [|discriminate].
     cbn [negb] in each. set (W := total _ (f_hops one)) in each.
     destruct (N.ltb_spec (f_deadline one) W) as [|short]; [discriminate|].
