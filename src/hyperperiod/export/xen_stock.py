@@ -27,27 +27,28 @@ from hyperperiod.export.pools import (
     to_keep,
     unit_of,
 )
-from hyperperiod.export.stock import under, without_ours
+from hyperperiod.export.stock import (
+    WHOLE,
+    on_own_pcpus,
+    require_servers,
+    under,
+    without_best_effort,
+)
 from hyperperiod.export.xl import US, configuration, refuse_names
 from hyperperiod.for_host import widened
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.model import (
     Domain,
     InputError,
-    Interface,
     System,
     format_time,
     to_toml,
-    with_policy,
 )
 from hyperperiod.runs import complete
 
 FOLDER: Final = "/etc/xen"
 LEAST_NS: Final = 10 * US
 """RTDS_MIN_PERIOD and RTDS_MIN_BUDGET of Xen 4.20."""
-WHOLE: Final = Interface(period_ns=1_000_000, budget_ns=1_000_000)
-"""The interface that stands for a pcpu of one's own: all of a period, of whatever length, as nobody
-else is there to take any of it."""
 
 
 def as_rtds(system: System) -> System:
@@ -56,11 +57,7 @@ def as_rtds(system: System) -> System:
     Raises InputError for a partitioned domain with vcpus on several pcpus, and for one of which
     only some vcpus have servers: RTDS gives the others a budget of its own.
     """
-    for index, domain in enumerate(system.domains):
-        for number, keys in enumerate(domain.each_vcpu):
-            if domain.is_served and keys.best_effort:
-                key = f"domain[{index}].vcpu[{number}].best_effort"
-                raise InputError("", None, key, "true", "a server for each vcpu, as RTDS has it")
+    require_servers(system, "RTDS")
     served = under(_served(system), "deferrable+edf+extra", "rtds")
     command_line.refuse(served)
     return served
@@ -68,20 +65,7 @@ def as_rtds(system: System) -> System:
 
 def as_null(system: System) -> System:
     """The system with a pcpu for each vcpu of a domain that has a server."""
-    served = _served(system)
-    domains: list[Domain] = []
-    pcpus = 0
-    for one in served.domains:
-        own = tuple(range(pcpus, pcpus + one.vcpus))
-        pcpus += one.vcpus
-        domains.append(
-            one.replace(
-                pcpus=own, interface=WHOLE, pcpu=None, interface_period_ns=None,
-                interface_period_range=None, priority=None, own_vcpus=(), spread=False,
-                together=False, apart=(), best_effort=False, extra=False, weight=None,
-            )
-        )  # fmt: skip
-    alone = with_policy(served.replace(domains=tuple(domains), pcpus=pcpus), "ptps")
+    alone = on_own_pcpus(_served(system), "ptps", WHOLE)
     command_line.refuse(alone)
     return alone
 
@@ -89,20 +73,7 @@ def as_null(system: System) -> System:
 def _served(system: System) -> System:
     """The system without its best-effort domains; InputError for what is nothing without them."""
     refuse_names(system)
-    names = {one.name for one in system.domains if one.is_served}
-    if not names:
-        raise InputError("", None, "domain", "best effort only", "a domain with a server")
-    for index, flow in enumerate(system.flows):
-        gone = [hop for hop in flow.hops if hop.partition(".")[0] not in names]
-        if gone:
-            allowed = "hops in domains with a server: best effort stays in Pool-0"
-            raise InputError("", None, f"flow[{index}].hops", gone[0], allowed)
-    domains = tuple(
-        one.replace(apart=tuple(name for name in one.apart if name in names))
-        for one in system.domains
-        if one.name in names
-    )
-    return without_ours(system, "xl sched-rtds").replace(domains=domains)
+    return without_best_effort(system, "xl sched-rtds", "in Pool-0")
 
 
 class StockScheduler(NamedTuple):
