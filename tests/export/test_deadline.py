@@ -57,9 +57,9 @@ def test_each_pcpu_is_a_partition(tmp_path: Path) -> None:
     started = (folder / "start.sh").read_text()
     assert started.endswith("partition deadline-s-0 3\npartition deadline-s-1 5\n")
     attached = (folder / "attach.sh").read_text()
-    assert '  (a) partition=deadline-s-0 servers="4000000/10000000" ;;\n' in attached
+    assert '  (a) group=/sys/fs/cgroup/deadline-s-0 servers="4000000/10000000" ;;\n' in attached
     both = "7500000/20000000 7500000/20000000"
-    assert f'  (c) partition=deadline-s-1 servers="{both}" ;;\n' in attached
+    assert f'  (c) group=/sys/fs/cgroup/deadline-s-1 servers="{both}" ;;\n' in attached
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,10 @@
 
 `linux` is a system for a machine with hyperperiodd; `xen-dom0less` one that Xen boots from the
 device tree, without a toolstack; `xen-xl` one for Xen with a dom0 that runs Linux. `xen-rtds`,
-`xen-null` and `sched-deadline` are for the schedulers that these hosts have without ours. `carts`,
-`carts-result`, `rt-app`, `csv` and `toml` are the same system for other tools. What was left open
-in the system is computed first; what a target cannot express is refused before anything is written.
+`xen-null`, `sched-deadline`, `cgroup` and `libvirt` are for what these hosts have without ours.
+`carts`, `carts-result`, `rt-app`, `csv` and `toml` are the same system for other tools. What was
+left open in the system is computed first; what a target cannot express is refused before anything
+is written.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,10 +16,13 @@ from typing import Final, NamedTuple
 
 from hyperperiod.export.carts import export_carts
 from hyperperiod.export.carts_result import export_carts_result
+from hyperperiod.export.cgroup import export_cgroup
 from hyperperiod.export.deadline import as_deadline, export_deadline
 from hyperperiod.export.dom0less import Board, export_dom0less
 from hyperperiod.export.folder import write_folder
+from hyperperiod.export.libvirt import as_whole, export_libvirt
 from hyperperiod.export.linux import export_linux
+from hyperperiod.export.quota import as_quotas
 from hyperperiod.export.rt_app import export_rt_app
 from hyperperiod.export.text import export_csv, export_toml
 from hyperperiod.export.xen_stock import NULL, RTDS, as_null, as_rtds, export_xen_stock
@@ -52,6 +56,9 @@ class HostTarget(NamedTuple):
 HOSTS: Final[Mapping[str, HostTarget]] = {
     "linux": HostTarget("linux", 1, export_linux),
     "sched-deadline": HostTarget("linux", 1, export_deadline, as_deadline),
+    "cgroup": HostTarget("linux", US, export_cgroup, as_quotas),
+    "libvirt": HostTarget("linux", 1, partial(export_libvirt, False), as_whole),
+    "libvirt-quota": HostTarget("linux", US, partial(export_libvirt, True), as_quotas),
     "xen-xl": HostTarget("xen", US, export_xl),
     "xen-rtds": HostTarget("xen", US, partial(export_xen_stock, RTDS), as_rtds),
     "xen-null": HostTarget("xen", US, partial(export_xen_stock, NULL), as_null),

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from hyperperiod.analysis import Analysis
-from hyperperiod.export.linux import NAME
+from hyperperiod.export.attach import attach_script, require_name
 from hyperperiod.export.pools import (
     Pool,
     beginning,
@@ -66,15 +66,17 @@ def export_deadline(
     system = complete(Analysis(system))
     partitions = pools_of(system, chosen)
     for index, domain in enumerate(system.domains):
-        if not NAME.fullmatch(domain.name):
-            allowed = "letters, digits, _ and single . or - between them"
-            raise InputError("", None, f"domain[{index}].name", repr(domain.name), allowed)
+        require_name(index, domain)
         _require_taken(f"domain[{index}]", domain)
     for partition in partitions:
         _require_admitted(partition)
     return {
         "start.sh": _start(system, partitions),
-        "attach.sh": _attach(system, partitions),
+        "attach.sh": attach_script(
+            system,
+            {one.name: _folder(partition) for partition in partitions for one in partition.domains},
+            ATTACH,
+        ),
         "stop.sh": _stop(system, partitions),
         unit_of(system): service(system, FOLDER, "its cpus under SCHED_DEADLINE"),
         "system.toml": to_toml(system),
@@ -168,34 +170,7 @@ partition() {
 
 """
 ATTACH: Final = """\
-if [ "$1" = -p ] && [ $# -eq 2 ]; then
-  process=$2
-  shift 2
-  number=0
-  for server in $servers; do
-    for thread in /proc/"$process"/task/*; do
-      read -r name <"$thread/comm"
-      [ "$name" != "CPU $number/KVM" ] || set -- "$@" "${thread##*/}"
-    done
-    number=$((number + 1))
-  done
-else
-  while read -r key value; do
-    [ "$key" != Tgid: ] || process=$value
-  done <"/proc/$1/status"
-fi
-if [ $# -ne "$(echo $servers | wc -w)" ]; then
-  echo "$domain: found $# threads; allowed: one for each vcpu, with $servers" >&2
-  exit 2
-fi
-for thread in "$@"; do
-  if [ ! -d "/proc/$process/task/$thread" ]; then
-    echo "$domain: found thread $thread; allowed: threads of process $process" >&2
-    exit 2
-  fi
-done
-
-echo "$process" >"/sys/fs/cgroup/$partition/cgroup.procs"
+echo "$process" >"$group/cgroup.procs"
 # A thread that sleeps comes to the cpus of the partition only when it wakes up.
 kill -STOP "$process"
 trap 'kill -CONT "$process"' EXIT
@@ -237,46 +212,6 @@ def _start(system: System, partitions: Sequence[Pool]) -> str:
         *(f"partition {_folder(one)} {' '.join(map(str, one.cpus))}" for one in partitions),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _attach(system: System, partitions: Sequence[Pool]) -> str:
-    served = {
-        domain.name: (partition, servers)
-        for partition in partitions
-        for domain in partition.domains
-        if (servers := _servers(domain))
-    }
-    lines = [
-        "#!/bin/sh",
-        f"# attach.sh DOMAIN THREAD...: gives threads of one process servers of {system.name}.",
-        "# attach.sh DOMAIN -p PID: those of a VM of QEMU's, which are called CPU 0/KVM and so on.",
-        "set -eu",
-        "if [ $# -lt 2 ]; then",
-        '  echo "usage: attach.sh DOMAIN THREAD... | DOMAIN -p PID" >&2',
-        "  exit 2",
-        "fi",
-        "domain=$1",
-        "shift",
-        "case $domain in",
-        *(
-            f'  ({name}) partition={_folder(partition)} servers="{servers}" ;;'
-            for name, (partition, servers) in served.items()
-        ),
-        f'  (*) echo "domain: found $domain; allowed: {", ".join(served)}" >&2; exit 2 ;;',
-        "esac",
-        ATTACH.rstrip("\n"),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _servers(domain: Domain) -> str:
-    """Returns budget/period (ns) of each vcpu, - for one without a server; "" if none has one."""
-    if not domain.is_served:
-        return ""
-    interfaces = (keys.interface for keys in domain.each_vcpu)
-    return " ".join(
-        "-" if one is None else f"{one.budget_ns}/{one.period_ns}" for one in interfaces
-    )
 
 
 def _stop(system: System, partitions: Sequence[Pool]) -> str:

@@ -65,6 +65,13 @@ def pools_of(system: System, cpus: tuple[int, ...]) -> list[Pool]:
     return pools
 
 
+def pools_each(system: System, cpus: tuple[int, ...], prefix: str = "") -> list[Pool]:
+    """Returns a pool for each domain, named after it, where each vcpu has a pcpu of its own."""
+    return [
+        Pool(f"{prefix}{one.name}", tuple(own_cpus(one, cpus)), (one,)) for one in system.domains
+    ]
+
+
 def _homes(domain: Domain) -> set[int]:
     return {keys.pcpu for keys in domain.each_vcpu if keys.pcpu is not None}
 

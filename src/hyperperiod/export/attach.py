@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Scripts that give threads of a process, as the vcpus of a VM of QEMU's, the servers of a domain
+in cgroups that another script made, and that take them back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from hyperperiod.export.linux import NAME
+from hyperperiod.model import Domain, InputError, System
+
+THREADS: Final = """\
+if [ "$1" = -p ] && [ $# -eq 2 ]; then
+  process=$2
+  shift 2
+  number=0
+  for server in $servers; do
+    for thread in /proc/"$process"/task/*; do
+      read -r name <"$thread/comm"
+      [ "$name" != "CPU $number/KVM" ] || set -- "$@" "${thread##*/}"
+    done
+    number=$((number + 1))
+  done
+else
+  while read -r key value; do
+    [ "$key" != Tgid: ] || process=$value
+  done <"/proc/$1/status"
+fi
+if [ $# -ne "$(echo $servers | wc -w)" ]; then
+  echo "$domain: found $# threads; allowed: one for each vcpu, with $servers" >&2
+  exit 2
+fi
+for thread in "$@"; do
+  if [ ! -d "/proc/$process/task/$thread" ]; then
+    echo "$domain: found thread $thread; allowed: threads of process $process" >&2
+    exit 2
+  fi
+done
+"""
+
+
+def require_name(index: int, domain: Domain) -> None:
+    """Raises InputError for the domain of that number if no script can have its name."""
+    if not NAME.fullmatch(domain.name):
+        allowed = "letters, digits, _ and single . or - between them"
+        raise InputError("", None, f"domain[{index}].name", repr(domain.name), allowed)
+
+
+def attach_script(system: System, groups: Mapping[str, str], then: str) -> str:
+    """Returns a script that finds a thread for each vcpu of a domain, and does `then`.
+
+    `groups` has the cgroup of each domain by its name. `then` finds it in $group, the process in
+    $process, budget/period (ns) of each vcpu in $servers, - for none, and their threads in $@.
+    """
+    served = {one.name: servers for one in system.domains if (servers := _servers(one))}
+    lines = [
+        "#!/bin/sh",
+        f"# attach.sh DOMAIN THREAD...: gives threads of one process servers of {system.name}.",
+        "# attach.sh DOMAIN -p PID: those of a VM of QEMU's, which are called CPU 0/KVM and so on.",
+        "set -eu",
+        "if [ $# -lt 2 ]; then",
+        '  echo "usage: attach.sh DOMAIN THREAD... | DOMAIN -p PID" >&2',
+        "  exit 2",
+        "fi",
+        "domain=$1",
+        "shift",
+        "case $domain in",
+        *(
+            f'  ({name}) group=/sys/fs/cgroup/{groups[name]} servers="{servers}" ;;'
+            for name, servers in served.items()
+        ),
+        f'  (*) echo "domain: found $domain; allowed: {", ".join(served)}" >&2; exit 2 ;;',
+        "esac",
+        THREADS.rstrip("\n"),
+        "",
+        then.rstrip("\n"),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _servers(domain: Domain) -> str:
+    """Returns budget/period (ns) of each vcpu, - for one without a server; "" if none has one."""
+    if not domain.is_served:
+        return ""
+    interfaces = (keys.interface for keys in domain.each_vcpu)
+    return " ".join(
+        "-" if one is None else f"{one.budget_ns}/{one.period_ns}" for one in interfaces
+    )

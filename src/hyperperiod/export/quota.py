@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A system under quotas of Linux: what `cpu.max QUOTA PERIOD` of a cgroup promises, with a proof.
+
+A quota is a limit. The kernel (Documentation/scheduler/sched-bwc.rst) has a pool for each cgroup,
+which a timer fills up to the quota at the beginning of each period, and on each cpu an account,
+which takes up to a slice of 5 ms from the pool when it is empty. The account pays for what runs. It
+is charged at ticks and switches only, so it may be overdrawn by what has run since the last one.
+Who has an empty account and an empty pool is throttled: at a period's beginning the pool pays what
+is overdrawn, and who is above zero then runs again. What an account has is not lost at the end of a
+period (Linux 5.4).
+
+**Claim.** Let a cgroup be on one cpu, alone there, with a quota of Q in periods of P, no burst, and
+charged after O of running at the latest, where O < Q. Whenever its threads want the cpu, it has had
+at every instant at least as much of it as a deferrable server of Q - O in P, alone on that cpu,
+with the same periods and the same wants, if both lose the same time to what the kernel does itself.
+
+Proof. When a period begins, the account has at least -O: what is overdrawn has run since the last
+charge. So pool and account have Q - O at least, and the cgroup is not throttled in that period
+before it has had Q - O; the server is never granted more in it. Let the claim hold when a period
+begins, and let t be an instant in it. If the cgroup is throttled at t, it has had Q - O since the
+period began, and the server no more. If not, let u be the last instant until t at which it wanted
+nothing, or the beginning of the period, or of the throttling's end, whichever is last. Where it
+wanted nothing it has had all that was wanted, and the server no more; since u it had the cpu all
+the time but for what the kernel took, and the server no more. The timer stops after a period in
+which nothing was taken out of the pool, which is full then, and goes on in step. Throttling ends
+with a period's beginning alone.
+
+So such a cgroup is judged as that server. With several cpus the slices that other cpus hold are
+missing, and nothing is claimed; nor is it for a cgroup that shares its cpu with others: there the
+kernel shares by weight. Then it may get less than its quota though all quotas fit: 12 in 20 beside
+40 in 100 on one cpu get 10 in the first 20, where both have the same weight.
+
+`tests/soundness/test_quota.py` hunts for counterexamples in a small model of that accounting.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hyperperiod.export.stock import on_own_pcpus, require_servers, without_best_effort
+from hyperperiod.model import Domain, InputError, System, format_time
+
+US: Final = 1_000
+OVERDRAWN_NS: Final = 5_000_000
+"""O: a tick of a kernel with 250 in a second, and a millisecond by which it may be late."""
+PERIODS_NS: Final = (1_000_000, 1_000_000_000)
+"""What the kernel takes."""
+
+
+def as_quotas(system: System) -> System:
+    """The system with a cpu for each vcpu of a domain with a server, and a quota for that server.
+
+    Raises InputError for a domain of which only some vcpus have servers.
+    """
+    require_servers(system, "this export")
+    served = without_best_effort(system, "a quota", "outside")
+    return on_own_pcpus(served, "ds")
+
+
+def quota_us(domain: Domain, number: int) -> tuple[int, int]:
+    """Returns quota and period (us) that promise the vcpu of that number its server.
+
+    Raises InputError for a period that the kernel does not take.
+    """
+    server, (least, most) = domain.each_vcpu[number].interface, PERIODS_NS
+    assert server is not None, "as_quotas leaves no vcpu without a server"
+    if server.period_ns % US or not least <= server.period_ns <= most:
+        own = f"vcpu[{number}]." if domain.own_vcpus else ""
+        allowed = f"whole microseconds from {format_time(least)} to {format_time(most)}"
+        key, found = f"domain {domain.name}: {own}interface.period", format_time(server.period_ns)
+        raise InputError("", None, key, found, allowed)
+    return -(-(server.budget_ns + OVERDRAWN_NS) // US), server.period_ns // US

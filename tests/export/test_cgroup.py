@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`export --to cgroup`: its scripts on a kernel that has only its own schedulers, what a quota
+gives there, and what that kernel does not take."""
+
+from __future__ import annotations
+
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.exported import TASK, server, system
+from tests.support.on_linux import files_left, load_program
+
+from hyperperiod.analysis import analyze
+from hyperperiod.export import HOSTS, write_folder
+from hyperperiod.export.quota import US, quota_us
+from hyperperiod.model import Domain, InputError, Interface, System, load_system
+
+MS = 1_000_000
+SECONDS = 5
+TARGET = HOSTS["cgroup"]
+A = {"name": "a", "interface": server(35, 100)}
+TWO = {"name": "b", "interface": server(7.5, 20), "vcpus": 2}
+REST = {"name": "rest", "best_effort": True}
+SCRIPTS = ("start", "attach", "stop")
+
+
+def exported(folder: Path, one: System, cpus: list[int] | None = None) -> Path:
+    write_folder(folder / "out", TARGET.files(TARGET.judged(one), cpus), {})
+    for name in SCRIPTS:
+        subprocess.run(["sh", "-n", folder / "out" / f"{name}.sh"], check=True)
+    return folder / "out"
+
+
+def test_each_vcpu_has_a_cpu_and_room_for_what_is_overdrawn(tmp_path: Path) -> None:
+    folder = exported(tmp_path, system(A, TWO, REST), [2, 5, 7])
+    assert (
+        (folder / "start.sh")
+        .read_text()
+        .endswith("""
+group quota-s-a 2
+vcpu 0 2 40000 100000
+group quota-s-b 5,7
+vcpu 0 5 12500 20000
+vcpu 1 7 12500 20000
+""")
+    )
+    judged = load_system(folder / "system.toml")
+    assert (str(judged.policy), judged.pcpus) == ("ds", 3)
+    assert [one.name for one in judged.domains] == ["a", "b"]
+
+
+def test_what_is_judged_is_the_server_alone() -> None:
+    """Together the servers have more than a pcpu; each alone has what it needs, and one has not."""
+    full = system(*({"name": name, "interface": server(6, 10)} for name in "ab"))
+    assert analyze(full).schedulable is not True
+    assert analyze(TARGET.judged(full)).schedulable is True
+    small = system({"name": "a", "interface": server(0.5, 20)})
+    assert analyze(TARGET.judged(small)).schedulable is not True
+
+
+@pytest.mark.parametrize(
+    ("domains", "more", "key"),
+    [
+        ([{**A, "interface": server(0.4, 0.5)}], {}, "domain a: interface.period"),
+        ([{**A, "interface": server(5, 2_000)}], {}, "domain a: interface.period"),
+        ([{**A, "name": "a b"}], {}, "domain[0].name"),
+        (
+            [{"name": "a", "vcpu": [{"best_effort": True}, {"interface": server(2, 10)}]}],
+            {},
+            "domain[0].vcpu[0].best_effort",
+        ),
+        ([REST], {}, "domain"),
+        ([A], {"swap": [{"at": MS, "policy": "ptps"}]}, "swap"),
+    ],
+)
+def test_what_the_kernel_does_not_take_is_refused(
+    domains: list[dict[str, Any]], more: dict[str, Any], key: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        TARGET.files(TARGET.judged(system(*domains, **more)), None)
+    assert caught.value.key == key
+
+
+SCRIPT = f"""\
+busybox chmod +x /bin/load
+for name in start attach stop; do busybox sed "s,^#!/bin/sh,," /bin/$name.sh >/$name; done
+/bin/busybox sh /start 2>/left/complaints || give_up "start.sh: $(busybox cat /left/complaints)"
+/bin/busybox sh /start 2>>/left/complaints
+/bin/load hog & a=$!
+/bin/load crowd 2 & other=$!
+/bin/busybox sh /attach a $a 2>>/left/complaints
+/bin/busybox sh /attach b $a 2>/left/refused; echo $? >>/left/refused
+had() {{
+    read ns rest </proc/$a/schedstat; echo $ns
+    read up idle </proc/uptime; echo $up
+}}
+for each in $a $other; do busybox grep Cpus_allowed_list /proc/$each/status; done >/left/where
+had >/left/before
+busybox sleep {SECONDS}
+had >/left/after
+/bin/busybox sh /stop 2>>/left/complaints
+/bin/busybox sh /stop 2>>/left/complaints
+busybox ls /sys/fs/cgroup >/left/groups
+kill $a $other
+"""
+
+
+@pytest.mark.slow
+def test_the_scripts_put_a_quota_on_a_cpu_of_its_own(tmp_path: Path) -> None:
+    """A thread that never sleeps has no more than 40 in 100 ms, and two others are elsewhere.
+
+    How much less it has is the machine's noise: in time in which it stands still no quota comes.
+    """
+    out = exported(tmp_path, system(A))
+    scripts = {f"bin/{name}.sh": (out / f"{name}.sh").read_bytes() for name in SCRIPTS}
+    programs = {**scripts, "bin/load": load_program(tmp_path)}
+    found = files_left(SCRIPT, tmp_path, first="", cpus=2, icount=False, programs=programs)
+    assert found["complaints"] == b""
+    assert found["refused"] == b"domain: found b; allowed: a\n2\n"
+    assert found["where"].split()[1::2] == [b"1", b"0"]
+    before, after = (
+        [Fraction(word) for word in found[name].decode().split()] for name in ("before", "after")
+    )
+    had_ns, up_s = (late - early for early, late in zip(before, after, strict=True))
+    assert had_ns / 10**9 < up_s * Fraction(42, 100)
+    assert b"quota" not in found["groups"]
+
+
+ALONE = """\
+busybox chmod +x /bin/load
+echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
+for each in {each}; do
+    group=/sys/fs/cgroup/alone-${{each%%/*}}
+    busybox mkdir $group
+    echo "${{each%%/*}} ${{each#*/}}" >$group/cpu.max
+    busybox sh -c "echo \\$\\$ >$group/cgroup.procs; exec /bin/load gaps 1000000"
+done >/left/gaps
+"""
+
+
+@pytest.mark.slow
+def test_a_thread_alone_never_waits_longer_than_proved(tmp_path: Path) -> None:
+    """On a machine that counts: at most for a period less the server, that is less quota and tick.
+
+    In a second it has a quota in each period, and one more that was there when it began.
+    """
+    servers = [Interface(**server(*one)) for one in ((35, 100), (4, 10), (7, 20), (1, 10))]
+    quotas = [quota_us(Domain(name="a", interface=one, tasks=[TASK]), 0) for one in servers]
+    script = ALONE.format(each=" ".join(f"{quota}/{period}" for quota, period in quotas))
+    programs = {"bin/load": load_program(tmp_path)}
+    found = files_left(script, tmp_path, first="", programs=programs)
+    rows = [[int(word) for word in line.split()] for line in found["gaps"].splitlines()]
+    assert len(rows) == len(servers)
+    for one, (quota, period), (longest_us, had_us) in zip(servers, quotas, rows, strict=True):
+        assert period - quota - 1_000 < longest_us <= (one.period_ns - one.budget_ns) // US
+        periods = 1_000_000 // period
+        assert -5_000 <= had_us - periods * quota <= quota + 5_000
