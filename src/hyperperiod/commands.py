@@ -34,9 +34,9 @@ of that name in the file of that name in `cli`."""
 PROSE = """\
   Real-time virtual machines: computed, predicted, run and measured.
 
-  A SYSTEM is a TOML file (`hyperperiod examples` has some), a CARTS .xml file,
-  an .amxmi model of AMALTHEA, a .csv table of tasks or a .json workload of
-  rt-app.
+  A SYSTEM is a TOML file (`hyperperiod examples` has some), an .xml file of
+  CARTS or libvirt, an .amxmi model of AMALTHEA, a .csv table of tasks or a
+  .json workload of rt-app.
 
   \b
   Exit codes:

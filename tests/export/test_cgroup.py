@@ -34,22 +34,52 @@ def exported(folder: Path, one: System, cpus: list[int] | None = None) -> Path:
     return folder / "out"
 
 
+def started(folder: Path, out: Path, config: str) -> subprocess.CompletedProcess[str]:
+    """`start.sh` with folders for cgroups, on a kernel of that configuration."""
+    (folder / "config").write_text(config)
+    (folder / "cgroups").mkdir(exist_ok=True)
+    script = (out / "start.sh").read_text().replace("/sys/fs/cgroup", f"{folder}/cgroups")
+    script = script.replace("/proc/config.gz", "/nowhere")
+    script = script.replace("/boot/config-$(uname -r)", f"{folder}/config")
+    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+
+
 def test_each_vcpu_has_a_cpu_and_room_for_what_is_overdrawn(tmp_path: Path) -> None:
-    folder = exported(tmp_path, system(A, TWO, REST), [2, 5, 7])
-    assert (
-        (folder / "start.sh")
-        .read_text()
-        .endswith("""
-group quota-s-a 2
-vcpu 0 2 40000 100000
-group quota-s-b 5,7
-vcpu 0 5 12500 20000
-vcpu 1 7 12500 20000
-""")
-    )
-    judged = load_system(folder / "system.toml")
+    out = exported(tmp_path, system(A, TWO, REST), [2, 5, 7])
+    for _ in range(2):
+        done = started(tmp_path, out, "CONFIG_HZ=250\nCONFIG_IRQ_TIME_ACCOUNTING=y\n")
+        assert (done.returncode, done.stderr) == (0, "")
+    found = {
+        str(path.relative_to(tmp_path / "cgroups")): path.read_text().strip()
+        for path in (tmp_path / "cgroups").rglob("*")
+        if path.name in ("cpu.max", "cpuset.cpus", "cpuset.cpus.exclusive")
+    }
+    assert found == {
+        "quota-s-a/cpuset.cpus.exclusive": "2",
+        "quota-s-a/vcpu0/cpu.max": "40000 100000",
+        "quota-s-a/vcpu0/cpuset.cpus": "2",
+        "quota-s-a/vcpu0/cpuset.cpus.exclusive": "2",
+        "quota-s-b/cpuset.cpus.exclusive": "5,7",
+        "quota-s-b/vcpu0/cpu.max": "12500 20000",
+        "quota-s-b/vcpu0/cpuset.cpus": "5",
+        "quota-s-b/vcpu0/cpuset.cpus.exclusive": "5",
+        "quota-s-b/vcpu1/cpu.max": "12500 20000",
+        "quota-s-b/vcpu1/cpuset.cpus": "7",
+        "quota-s-b/vcpu1/cpuset.cpus.exclusive": "7",
+    }
+    judged = load_system(out / "system.toml")
     assert (str(judged.policy), judged.pcpus) == ("ds", 3)
     assert [one.name for one in judged.domains] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "config", ["CONFIG_HZ=250\n", "CONFIG_HZ=100\nCONFIG_IRQ_TIME_ACCOUNTING=y\n"]
+)
+def test_a_kernel_under_which_quotas_promise_less_is_refused(tmp_path: Path, config: str) -> None:
+    done = started(tmp_path, exported(tmp_path, system(A)), config)
+    assert done.returncode == 3
+    assert "quotas would promise less" in done.stderr
+    assert list((tmp_path / "cgroups").iterdir()) == []
 
 
 def test_what_is_judged_is_the_server_alone() -> None:

@@ -14,7 +14,7 @@ from tests.support.exported import called, server, system
 
 from hyperperiod.analysis import analyze
 from hyperperiod.export import HOSTS, write_folder
-from hyperperiod.model import InputError, System
+from hyperperiod.model import InputError, Interface, System, load_system
 
 SCHEMA = Path("/usr/share/libvirt/schemas/domain.rng")
 A = {"name": "a", "interface": server(4, 10)}
@@ -98,20 +98,34 @@ def test_what_cannot_be_said_is_refused(target: str, one: System, key: str) -> N
     assert caught.value.key.startswith(key)
 
 
+def test_it_is_read_again(tmp_path: Path) -> None:
+    """One file after the other, as virsh prints its domains: with the servers, and nearly all."""
+    for target, found in (("libvirt-quota", server(7.5, 20)), ("libvirt", server(9.5, 10))):
+        out = exported(tmp_path, target, system(A, TWO))
+        (tmp_path / "both").write_text((out / "a.xml").read_text() + (out / "b.xml").read_text())
+        again = load_system(tmp_path / "both")
+        assert [(one.name, one.pcpus) for one in again.domains] == [("a", (0,)), ("b", (1, 2))]
+        assert again.domains[1].interface == Interface(**found)
+
+
 @pytest.mark.parametrize("target", TARGETS)
-def test_libvirts_schema_takes_it(tmp_path: Path, target: str) -> None:
-    """In the place of a whole domain's, as a user puts it there."""
-    if not SCHEMA.exists() or shutil.which("xmllint") is None:
-        pytest.skip("libvirt's schema or xmllint is not installed")
-    out = exported(tmp_path, target, system(A, TWO))
+def test_libvirt_takes_it(tmp_path: Path, target: str) -> None:
+    """In a whole domain, as a user puts it there: by its schema and, as it is meant, by itself."""
+    if not SCHEMA.exists() or shutil.which("xmllint") is None or shutil.which("virsh") is None:
+        pytest.skip("libvirt's schema, xmllint or virsh is not installed")
+    out, whole = exported(tmp_path, target, system(A, TWO)), tmp_path / "whole.xml"
     root = ET.parse(out / "b.xml").getroot()
-    root.set("type", "kvm")
-    for name, text in (("name", "b"), ("memory", "1048576")):
-        ET.SubElement(root, name).text = text
+    root.set("type", "test")
+    ET.SubElement(root, "memory").text = "1048576"
     ET.SubElement(ET.SubElement(root, "os"), "type").text = "hvm"
-    (tmp_path / "whole.xml").write_bytes(ET.tostring(root))
-    command = ["xmllint", "--noout", "--relaxng", str(SCHEMA), str(tmp_path / "whole.xml")]
-    subprocess.run(command, check=True, capture_output=True)
+    whole.write_bytes(ET.tostring(root))
+    by_schema = ["xmllint", "--noout", "--relaxng", str(SCHEMA), str(whole)]
+    subprocess.run(by_schema, check=True, capture_output=True)
+    command = ["virsh", "-q", "-c", "test:///default", f"define {whole}; dumpxml b"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    (tmp_path / "printed").write_text(printed[printed.index("<domain") :])
+    again, meant = (sorted(tuned(path), key=str) for path in (tmp_path / "printed", out / "b.xml"))
+    assert again == meant
     root.append(ET.Element("cputuned"))
-    (tmp_path / "whole.xml").write_bytes(ET.tostring(root))
-    assert subprocess.run(command, check=False, capture_output=True).returncode != 0
+    whole.write_bytes(ET.tostring(root))
+    assert subprocess.run(by_schema, check=False, capture_output=True).returncode != 0

@@ -49,6 +49,18 @@ video                                4    0     20000      5000        yes
 video                                4    1     20000      7000        yes
 """
 
+LIBVIRT = """<domain type='kvm'>
+  <name>video</name>
+  <vcpu placement='static' current='2'>4</vcpu>
+  <cputune>
+    <period>20000</period>
+    <quota>12500</quota>
+    <vcpupin vcpu='0' cpuset='5'/>
+    <vcpupin vcpu='1' cpuset='7'/>
+  </cputune>
+</domain>
+"""
+
 WORDS = [
     b'"', b"'", b'"""', b"[", b"]", b"[[", b"]]", b"{", b"}", b"=", b".", b",", b"#", b"\\",
     b"\n", b"\r\n", b"\0", b"\xff", b"\xc3", b"\xe2\x80\xae", b"-1", b"0", b"nan", b"inf",
@@ -151,6 +163,10 @@ def test_damaged_carts(tmp_path: Path) -> None:
 
 def test_damaged_lists_of_xl(tmp_path: Path) -> None:
     check_damaged(tmp_path / "damaged", "xl", [(POOLS + SERVERS).encode()])
+
+
+def test_damaged_libvirt_domains(tmp_path: Path) -> None:
+    check_damaged(tmp_path / "damaged", "libvirt", [LIBVIRT.encode()])
 
 
 def test_damaged_models_of_amalthea(tmp_path: Path) -> None:

@@ -62,7 +62,8 @@ class Quota:
 
 
 def first_shortfall(draw: random.Random, period: int, quota: Quota, late: int, budget: int) -> int:
-    """The first tick at which a cgroup has had less than a deferrable server; -1 if never.
+    """The first tick at which a cgroup has had less than a deferrable server, or is throttled while
+    that has budget; -1 if never.
 
     It is charged after so many ticks of running at the latest.
     """
@@ -98,7 +99,7 @@ def first_shortfall(draw: random.Random, period: int, quota: Quota, late: int, b
         if granted < wanted and left:
             granted += 1
             left -= 1
-        if had < granted:
+        if had < granted or (left and quota.throttled):
             return tick
     return -1
 

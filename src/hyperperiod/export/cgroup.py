@@ -28,8 +28,9 @@ from hyperperiod.export.pools import (
     to_keep,
     unit_of,
 )
-from hyperperiod.export.quota import OVERDRAWN_NS, quota_us
+from hyperperiod.export.quota import quota_us
 from hyperperiod.model import System, format_time, to_toml
+from hyperperiod.model.libvirt import OVERDRAWN_NS
 from hyperperiod.runs import complete
 
 FOLDER: Final = "/etc/hyperperiod"

@@ -18,13 +18,12 @@ from typing import Final
 from hyperperiod.analysis import Analysis
 from hyperperiod.export.attach import require_name
 from hyperperiod.export.pools import Pool, beginning, chosen_pcpus, of_flows, pools_each
-from hyperperiod.export.quota import OVERDRAWN_NS, quota_us
+from hyperperiod.export.quota import quota_us
 from hyperperiod.export.stock import on_own_pcpus, without_best_effort
-from hyperperiod.model import Domain, InputError, Interface, System, format_time, to_toml
+from hyperperiod.model import Domain, InputError, System, format_time, to_toml
+from hyperperiod.model.libvirt import NEARLY_WHOLE, OVERDRAWN_NS
 from hyperperiod.runs import complete
 
-NEARLY_WHOLE: Final = Interface(period_ns=10_000_000, budget_ns=9_500_000)
-"""The server that stands for a cpu of one's own under Linux."""
 APPLY: Final = """\
 set -eu
 export LC_ALL=C
@@ -118,6 +117,7 @@ def _xml(pool: Pool, rest: int, quota: tuple[int, int] | None) -> str:
     inside = "\n".join(f"    {one}" for one in (*pins, f'<emulatorpin cpuset="{rest}"/>', *more))
     return f"""<!-- What the libvirt domain {pool.name} is to have; written by Hyperperiod. -->
 <domain>
+  <name>{pool.name}</name>
   <vcpu placement="static" cpuset="{rest}">{len(pins)}</vcpu>
   <cputune>
 {inside}

@@ -13,22 +13,25 @@ period (Linux 5.4).
 charged after O of running at the latest, where O < Q. Whenever its threads want the cpu, it has had
 at every instant at least as much of it as a deferrable server of Q - O in P, alone on that cpu,
 with the same periods and the same wants, if both lose the same time to what the kernel does itself.
+And it is not throttled while that server has budget.
 
 Proof. When a period begins, the account has at least -O: what is overdrawn has run since the last
 charge. So pool and account have Q - O at least, and the cgroup is not throttled in that period
-before it has had Q - O; the server is never granted more in it. Let the claim hold when a period
-begins, and let t be an instant in it. If the cgroup is throttled at t, it has had Q - O since the
-period began, and the server no more. If not, let u be the last instant until t at which it wanted
-nothing, or the beginning of the period, or of the throttling's end, whichever is last. Where it
-wanted nothing it has had all that was wanted, and the server no more; since u it had the cpu all
-the time but for what the kernel took, and the server no more. The timer stops after a period in
-which nothing was taken out of the pool, which is full then, and goes on in step. Throttling ends
-with a period's beginning alone.
+before it has had Q - O, and once it is, to the end of the period; the server is never granted more
+in it. Let the claim hold when a period begins, and let t be an instant in it. If the cgroup is
+throttled at t, it has had Q - O since the period began, and the server no more. If not, let u be
+the last instant until t at which it wanted nothing, or the beginning of the period, whichever is
+last. Where it wanted nothing it has had all that was wanted, and the server no more; since u it had
+the cpu all the time but for what the kernel took, and the server no more. The timer stops after a
+period in which nothing was taken out of the pool, which is full then, and goes on in step. While
+the server has budget left in a period, it has run there whenever the cgroup has, since it had no
+less to do; so the cgroup has had less than Q - O there, and is not throttled. Hence nothing inside,
+first by priority or deadline, is done later than it is in the server.
 
-So such a cgroup is judged as that server. With several cpus the slices that other cpus hold are
-missing, and nothing is claimed; nor is it for a cgroup that shares its cpu with others: there the
-kernel shares by weight. Then it may get less than its quota though all quotas fit: 12 in 20 beside
-40 in 100 on one cpu get 10 in the first 20, where both have the same weight.
+So such a cgroup is judged as that server; O is `OVERDRAWN_NS`. With several cpus the slices that
+other cpus hold are missing, and nothing is claimed; nor is it for a cgroup that shares its cpu with
+others: there the kernel shares by weight. Then it may get less than its quota though all quotas
+fit: 12 in 20 beside 40 in 100 on one cpu get 10 in the first 20, where both have the same weight.
 
 `tests/soundness/test_quota.py` hunts for counterexamples in a small model of that accounting.
 """
@@ -39,10 +42,9 @@ from typing import Final
 
 from hyperperiod.export.stock import on_own_pcpus, require_servers, without_best_effort
 from hyperperiod.model import Domain, InputError, System, format_time
+from hyperperiod.model.libvirt import OVERDRAWN_NS
 
 US: Final = 1_000
-OVERDRAWN_NS: Final = 5_000_000
-"""O: a tick of a kernel with 250 in a second, and a millisecond by which it may be late."""
 PERIODS_NS: Final = (1_000_000, 1_000_000_000)
 """What the kernel takes."""
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a file to a System, or to an InputError that lists everything wrong with it.
 
-TOML is the native form; a name ending in .xml is read as a CARTS system, one in .amxmi as a model
-of AMALTHEA, one in .csv as a table of tasks, one in .json as a workload of rt-app; what has another
-name, as a pipe has, is known by its text, and so is what xl prints. Nothing is believed about the
-file: its kind and size are bounded, and whatever it contains, the only exception that leaves
-`load_system` is InputError.
+TOML is the native form; a name ending in .xml is read as a CARTS system, or as domains of libvirt,
+by its first element, one in .amxmi as a model of AMALTHEA, one in .csv as a table of tasks, one in
+.json as a workload of rt-app; what has another name, as a pipe has, is known by its text, and so is
+what xl prints. Nothing is believed about the file: its kind and size are bounded, and whatever it
+contains, the only exception that leaves `load_system` is InputError.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ EXPERIMENT = "an experiment (.toml)"
 
 XL = re.compile(r"Cpupool \S+: |Name +(CPUs|ID) ")
 """How lists of xl's begin."""
+LIBVIRT = re.compile(r"(\s|<\?[^>]*>|<!--((?!-->).)*-->)*<domain\b", re.DOTALL)
+"""How domains of libvirt begin: behind comments, as in libvirt's own files."""
 
 LineOf = Callable[[KeyPath], int]
 Document = tuple[TomlTable, LineOf]
@@ -211,6 +213,10 @@ def _read_document(name: str, text: str) -> Document:
         from hyperperiod.model.amalthea import read_amalthea
 
         return read_amalthea(name, text)
+    if form == "xml" and LIBVIRT.match(text):
+        from hyperperiod.model.libvirt import read_libvirt
+
+        return read_libvirt(name, text)
     if form == "xml":
         from hyperperiod.model.carts import read_carts
 

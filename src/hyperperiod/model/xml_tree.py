@@ -28,6 +28,7 @@ class Element:
         self.attributes = attributes
         self.line = line
         self.inside: list[Element] = []
+        self.text = ""
 
     def all(self, *tags: str) -> Iterator[Element]:
         """Yields the elements in it that are called so, or in those in it for the next name."""
@@ -42,10 +43,13 @@ class Element:
             yield from one.every()
 
 
-def read_xml(file: str, text: str, place: Place) -> Element:
-    """The outermost element; InputError for anything that is no plain XML of this form."""
+def read_xml(file: str, text: str, place: Place, *, with_text: bool = False) -> Element:
+    """The outermost element; InputError for anything that is no plain XML of this form.
+
+    Elements have a `text` only where it is asked for; elsewhere any is refused.
+    """
     parser = expat.ParserCreate(encoding="utf-8")
-    tree = _Tree(file, parser, place)
+    tree = _Tree(file, parser, place, with_text=with_text)
     parser.StartElementHandler = tree.start
     parser.EndElementHandler = tree.end
     parser.CharacterDataHandler = tree.text
@@ -61,10 +65,13 @@ def read_xml(file: str, text: str, place: Place) -> Element:
 class _Tree:
     """Builds the tree while the parser reads, and stops it at the first thing not of the form."""
 
-    def __init__(self, file: str, parser: expat.XMLParserType, place: Place) -> None:
+    def __init__(
+        self, file: str, parser: expat.XMLParserType, place: Place, *, with_text: bool
+    ) -> None:
         self.file = file
         self.parser = parser
         self.place = place
+        self.with_text = with_text
         self.elements: list[Element] = []
         self.unfinished: list[Element] = []
 
@@ -81,7 +88,9 @@ class _Tree:
         self.unfinished.pop()
 
     def text(self, data: str) -> None:
-        if data.strip():
+        if self.with_text:
+            self.unfinished[-1].text += data
+        elif data.strip():
             raise self._refuse("", "text between elements", "elements only")
 
     def document_type(self, *_: object) -> None:
