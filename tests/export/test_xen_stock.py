@@ -130,7 +130,7 @@ def test_what_is_judged_is_the_schedulers_own_rule() -> None:
     assert (null.pcpus, analyze(null).schedulable) == (len(one.domains), True)
 
 
-@pytest.mark.parametrize("target", ["xen-rtds", "xen-null", "sched-deadline"])
+@pytest.mark.parametrize("target", ["xen-rtds", "xen-null", "sched-deadline", "cgroup", "libvirt"])
 @pytest.mark.parametrize("name", ["csa-synthetic", "ertds-experiment-c", "hot-swap", "overload"])
 def test_examples_are_exported_or_refused(tmp_path: Path, name: str, target: str) -> None:
     """The verdict that is printed is that of the file that is written."""

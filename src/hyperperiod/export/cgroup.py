@@ -144,9 +144,8 @@ kernel charges at its ticks, and what is overdrawn is paid back from the next qu
 2. As root: `sh start.sh`. Each vcpu gets a cgroup of threads and the cpu in the table, which nobody
    else may use then (`cpuset.cpus.partition` is isolated).
 3. `sh attach.sh DOMAIN -p PID` puts the vcpus of a running VM of QEMU's (with `-name
-   debug-threads=on`, as libvirt starts it) there; `sh attach.sh DOMAIN THREAD...` any threads of
-   one process. What else the process does is on the other cpus. It leaves the cgroup that it was
-   in, with its limits.
+   debug-threads=on`) there; `sh attach.sh DOMAIN THREAD...` any threads of one process. What else
+   the process does is on the other cpus. It leaves the cgroup that it was in, with its limits.
 4. `cat /sys/fs/cgroup/quota-*/vcpu*/cpu.stat` shows how often each was throttled; `sh stop.sh` ends
    all of it. Then processes are in the root cgroup.
 
@@ -154,8 +153,8 @@ Nothing of it survives a reboot. So that the cgroups come back with the machine:
 
 {to_keep(system, FOLDER)}
 
-For each VM, `attach.sh` where it is started: in libvirt's `/etc/libvirt/hooks/qemu` at `started`,
-or as `ExecStartPost=` of its service.
+For each VM, `attach.sh` where it is started, as `ExecStartPost=` of its service. Those of libvirt's
+have cgroups that libvirt wants to find again: for them there is `--to libvirt-quota`.
 
 ## What this host does not guarantee
 
