@@ -28,9 +28,8 @@ from hyperperiod.export.pools import (
     to_keep,
     unit_of,
 )
-from hyperperiod.export.quota import quota_us
-from hyperperiod.model import System, format_time, to_toml
-from hyperperiod.model.libvirt import OVERDRAWN_NS
+from hyperperiod.export.quota import NOT_GUARANTEED, quota_us
+from hyperperiod.model import System, to_toml
 from hyperperiod.runs import complete
 
 FOLDER: Final = "/etc/hyperperiod"
@@ -136,11 +135,7 @@ def _script(system: System, what: str, body: str) -> str:
 def _readme(system: System, cpus: tuple[int, ...], groups: Sequence[Pool]) -> str:
     head = beginning(system, "quotas of Linux", "cgroup", cpus, groups)
     return f"""{head}
-A quota (`cpu.max`) is {format_time(OVERDRAWN_NS)} more than the server in each of its periods: the
-kernel charges at its ticks, and what is overdrawn is paid back from the next quota.
-
-1. Linux 6.7 or later, with cgroups of version 2, `CONFIG_HZ=250` or more and
-   `CONFIG_IRQ_TIME_ACCOUNTING`, as distributions have them; `start.sh` looks where it can.
+1. Linux 6.7 or later, with cgroups of version 2.
 2. As root: `sh start.sh`. Each vcpu gets a cgroup of threads and the cpu in the table, which nobody
    else may use then (`cpuset.cpus.partition` is isolated).
 3. `sh attach.sh DOMAIN -p PID` puts the vcpus of a running VM of QEMU's (with `-name
@@ -158,16 +153,8 @@ have cgroups that libvirt wants to find again: for them there is `--to libvirt-q
 
 ## What this host does not guarantee
 
-- **A quota is a limit, not a budget.** That it is there in each period is proved for a thread that
-  is alone on its cpu, under the kernel's usual class. Put nobody else there: quotas that share a
-  cpu promise nothing, though all fit.
-- Threads of the classes above (`chrt --fifo`) have no quota.
 - Interrupts and the kernel's own threads that are bound to the cpu come first. What was measured of
   them is counted below; a machine with other devices and loads has other numbers.
-- Since Linux 6.18 a thread is throttled where it leaves the kernel: what it does there in one go,
-  if longer than a millisecond, is overdrawn beside what is counted.
-- Do not set `cpu.max.burst`, nor a quota of a cgroup around these. After a change of `cpu.max` the
-  next quota may come only when the old period ends.
-- Inside a VM the guest schedules, as it does by itself.
+{NOT_GUARANTEED}- Inside a VM the guest schedules, as it does by itself.
 - The costs that are counted are those of Hyperperiod's scheduler on the same kernel.
 {of_flows(system)}"""

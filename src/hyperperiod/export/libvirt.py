@@ -18,18 +18,18 @@ from typing import Final
 from hyperperiod.analysis import Analysis
 from hyperperiod.export.attach import require_name
 from hyperperiod.export.pools import Pool, beginning, chosen_pcpus, of_flows, pools_each
-from hyperperiod.export.quota import quota_us
+from hyperperiod.export.quota import NOT_GUARANTEED, quota_us
 from hyperperiod.export.stock import on_own_pcpus, without_best_effort
-from hyperperiod.model import Domain, InputError, System, format_time, to_toml
-from hyperperiod.model.libvirt import NEARLY_WHOLE, OVERDRAWN_NS
+from hyperperiod.model import Domain, InputError, System, to_toml
+from hyperperiod.model.libvirt import NEARLY_WHOLE
 from hyperperiod.runs import complete
 
 APPLY: Final = """\
 set -eu
 export LC_ALL=C
 
-# domain NAME CPUS COMMAND...: pins its vcpus to these cpus and all else to $rest, for now, if it
-# runs, and for every start.
+# domain NAME CPUS LIMIT...: pins its vcpus to these cpus and all else to $rest, and sets limits,
+# for now, if it runs, and for every start.
 domain() {
   name=$1 cpus=$2
   shift 2
@@ -53,15 +53,6 @@ ALL: Final = """\
 - Without `<vcpusched>`, as after `apply.sh` alone, a vcpu shares its cpu with those threads.
 """
 BUT: Final = ",\n   but for `<vcpusched>`, which virsh cannot set"
-CAPPED: Final = f"""\
-- A quota is a limit, not a budget. It is {format_time(OVERDRAWN_NS)} more than the server, since
-  the kernel charges at its ticks. That the server is there in each period is proved for a vcpu
-  that is alone on its cpu; quotas that share a cpu promise nothing, though all fit.
-- The kernel must have `CONFIG_HZ=250` or more and `CONFIG_IRQ_TIME_ACCOUNTING`, as those of
-  distributions have. Do not give these domains `<global_quota>`.
-- Since Linux 6.18 a thread is throttled where it leaves the kernel: what it does there in one go,
-  if longer than a millisecond, is overdrawn beside what is counted.
-"""
 
 
 def as_whole(system: System) -> System:
@@ -173,6 +164,6 @@ A best-effort domain of the system is not in here: it is to be on the other cpus
 - Caches, memory and hyperthreads are shared with the other cpus all the same.
 - Inside a VM the guest schedules, as it does by itself.
 {
-        CAPPED if capped else ALL
+        NOT_GUARANTEED if capped else ALL
     }- The costs that are counted are those of Hyperperiod's scheduler on the same kernel.
 {of_flows(system)}"""

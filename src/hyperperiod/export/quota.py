@@ -47,6 +47,20 @@ from hyperperiod.model.libvirt import OVERDRAWN_NS
 US: Final = 1_000
 PERIODS_NS: Final = (1_000_000, 1_000_000_000)
 """What the kernel takes."""
+NOT_GUARANTEED: Final = f"""\
+- A quota is a limit, not a budget. It is {format_time(OVERDRAWN_NS)} more than the server in each
+  of its periods: the kernel charges at its ticks, and what is overdrawn comes out of the next
+  quota. One above its period limits nothing.
+- That the server is there in each period is proved for a thread of the kernel's usual class that is
+  alone on its cpu. Quotas that share a cpu promise nothing, though all fit.
+- The kernel must have `CONFIG_HZ=250` or more and `CONFIG_IRQ_TIME_ACCOUNTING`, as those of
+  distributions have. The cpus may not be `nohz_full`, where it may stop its ticks.
+- Since Linux 6.18 a thread is throttled where it leaves the kernel: what it does there in one go,
+  if longer than a millisecond, is overdrawn beside what is counted.
+- No `cpu.max.burst` may be set, nor a quota of a cgroup around these (`<global_quota>`). After a
+  change the next quota may come only when the old period ends.
+"""
+"""What a README says of quotas."""
 
 
 def as_quotas(system: System) -> System:
