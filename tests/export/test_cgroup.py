@@ -13,7 +13,9 @@ import pytest
 from tests.support.exported import TASK, server, system
 from tests.support.on_linux import files_left, load_program
 
+from hyperperiod._analysis import Shape
 from hyperperiod.analysis import analyze
+from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.export import HOSTS, write_folder
 from hyperperiod.export.quota import US, quota_us
 from hyperperiod.model import Domain, InputError, Interface, System, load_system
@@ -162,15 +164,20 @@ def test_the_scripts_put_quotas_on_cpus_of_their_own(tmp_path: Path) -> None:
     assert b"quota" not in found["groups"]
 
 
-ALONE = """\
+QUOTAS = """\
 busybox chmod +x /bin/load
 echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
-for each in {each}; do
-    group=/sys/fs/cgroup/alone-${{each%%/*}}
+# under NAME QUOTA/PERIOD COMMAND...: in a cgroup of its own.
+under() {{
+    group=/sys/fs/cgroup/$1
     busybox mkdir $group
-    echo "${{each%%/*}} ${{each#*/}}" >$group/cpu.max
-    busybox sh -c "echo \\$\\$ >$group/cgroup.procs; exec /bin/load gaps 1000000"
-done >/left/gaps
+    echo "${{2%%/*}} ${{2#*/}}" >$group/cpu.max
+    shift 2
+    busybox sh -c "echo \\$\\$ >$group/cgroup.procs; exec /bin/load $*"
+}}
+for each in {each}; do under alone-${{each%%/*}} $each gaps 1000000; done >/left/gaps
+under others 25000/100000 hog &
+under beside 15000/20000 gaps 1000000 >/left/beside
 """
 
 
@@ -178,16 +185,20 @@ done >/left/gaps
 def test_a_thread_alone_never_waits_longer_than_proved(tmp_path: Path) -> None:
     """On a machine that counts: at most for a period less the server, that is less quota and tick.
 
-    In a second it has a quota in each period, and one more that was there when it began.
+    In a second it has what is proved, and at most a quota in each period and one that was there
+    when it began. Beside another, whose quota fits as well, it has not what its own would give it.
     """
     servers = [Interface(**server(*one)) for one in ((35, 100), (4, 10), (7, 20), (1, 10))]
     quotas = [quota_us(Domain(name="a", interface=one, tasks=[TASK]), 0) for one in servers]
-    script = ALONE.format(each=" ".join(f"{quota}/{period}" for quota, period in quotas))
+    script = QUOTAS.format(each=" ".join(f"{quota}/{period}" for quota, period in quotas))
     programs = {"bin/load": load_program(tmp_path)}
     found = files_left(script, tmp_path, first="", programs=programs)
     rows = [[int(word) for word in line.split()] for line in found["gaps"].splitlines()]
     assert len(rows) == len(servers)
     for one, (quota, period), (longest_us, had_us) in zip(servers, quotas, rows, strict=True):
         assert period - quota - 1_000 < longest_us <= (one.period_ns - one.budget_ns) // US
-        periods = 1_000_000 // period
-        assert -5_000 <= had_us - periods * quota <= quota + 5_000
+        promised_ns = Supply(Shape.GENERAL, one.period_ns, one.budget_ns).sbf(1_000 * MS)
+        assert promised_ns // US <= had_us <= (1_000_000 // period + 1) * quota + 5_000
+    assert rows[0][1] >= 395_000
+    _, had_us = (int(word) for word in found["beside"].split())
+    assert had_us < 700_000 < 1_000_000 * 15_000 // 20_000

@@ -130,7 +130,7 @@ def test_less_room_for_what_is_overdrawn_is_not_enough() -> None:
 
 def test_beside_others_a_quota_promises_nothing() -> None:
     """Two cgroups of the same weight on one cpu, whose quotas fill it: the turns are equal."""
-    left, had = {"a": 12, "b": 40}, {"a": 0, "b": 0}
+    left, had = {"a": 15, "b": 25}, {"a": 0, "b": 0}
     for _ in range(20):
         one = min((name for name in left if left[name]), key=had.__getitem__)
         left[one] -= 1

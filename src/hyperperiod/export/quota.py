@@ -31,7 +31,7 @@ first by priority or deadline, is done later than it is in the server.
 So such a cgroup is judged as that server; O is `OVERDRAWN_NS`. With several cpus the slices that
 other cpus hold are missing, and nothing is claimed; nor is it for a cgroup that shares its cpu with
 others: there the kernel shares by weight. Then it may get less than its quota though all quotas
-fit: 12 in 20 beside 40 in 100 on one cpu get 10 in the first 20, where both have the same weight.
+fit: 15 in 20 beside 25 in 100 on one cpu get 10 in the first 20, where both have the same weight.
 
 `tests/soundness/test_quota.py` hunts for counterexamples in a small model of that accounting.
 """
