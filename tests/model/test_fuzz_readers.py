@@ -57,7 +57,10 @@ LIBVIRT = """<domain type='kvm'>
     <quota>12500</quota>
     <vcpupin vcpu='0' cpuset='5'/>
     <vcpupin vcpu='1' cpuset='7'/>
+    <emulatorpin cpuset='0-4,^1'/>
+    <iothreadpin iothread='1' cpuset='0'/>
   </cputune>
+  <iothreads>1</iothreads>
 </domain>
 """
 
