@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.exported import TASK, server, system
+from tests.support.exported import server, system
 from tests.support.on_linux import files_left, load_program
 
 from hyperperiod._analysis import Shape
@@ -18,7 +18,7 @@ from hyperperiod.analysis import analyze
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.export import HOSTS, write_folder
 from hyperperiod.export.quota import US, quota_us
-from hyperperiod.model import Domain, InputError, Interface, System, load_system
+from hyperperiod.model import InputError, Interface, System, load_system
 
 MS = 1_000_000
 SECONDS = 5
@@ -40,6 +40,7 @@ def started(folder: Path, out: Path, config: str) -> subprocess.CompletedProcess
     """`start.sh` with folders for cgroups, on a kernel of that configuration."""
     (folder / "config").write_text(config)
     (folder / "cgroups").mkdir(exist_ok=True)
+    (folder / "cgroups/cgroup.controllers").touch()
     script = (out / "start.sh").read_text().replace("/sys/fs/cgroup", f"{folder}/cgroups")
     script = script.replace("/proc/config.gz", "/nowhere")
     script = script.replace("/boot/config-$(uname -r)", f"{folder}/config")
@@ -49,7 +50,7 @@ def started(folder: Path, out: Path, config: str) -> subprocess.CompletedProcess
 def test_each_vcpu_has_a_cpu_and_room_for_what_is_overdrawn(tmp_path: Path) -> None:
     out = exported(tmp_path, system(A, TWO, REST), [2, 5, 7])
     for _ in range(2):
-        done = started(tmp_path, out, "CONFIG_HZ=250\nCONFIG_IRQ_TIME_ACCOUNTING=y\n")
+        done = started(tmp_path, out, "CONFIG_HZ_250=y\nCONFIG_HZ=250\n")
         assert (done.returncode, done.stderr) == (0, "")
     found = {
         str(path.relative_to(tmp_path / "cgroups")): path.read_text().strip()
@@ -74,14 +75,44 @@ def test_each_vcpu_has_a_cpu_and_room_for_what_is_overdrawn(tmp_path: Path) -> N
     assert [one.name for one in judged.domains] == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    "config", ["CONFIG_HZ=250\n", "CONFIG_HZ=100\nCONFIG_IRQ_TIME_ACCOUNTING=y\n"]
-)
-def test_a_kernel_under_which_quotas_promise_less_is_refused(tmp_path: Path, config: str) -> None:
-    done = started(tmp_path, exported(tmp_path, system(A)), config)
+def test_a_kernel_under_which_quotas_promise_less_is_refused(tmp_path: Path) -> None:
+    done = started(tmp_path, exported(tmp_path, system(A)), "CONFIG_HZ=100\n")
     assert done.returncode == 3
     assert "quotas would promise less" in done.stderr
-    assert list((tmp_path / "cgroups").iterdir()) == []
+    assert [path.name for path in (tmp_path / "cgroups").iterdir()] == ["cgroup.controllers"]
+
+
+@pytest.mark.parametrize(("name", "more"), [("start", ""), ("attach", " a 1")])
+def test_a_machine_without_cgroups_of_version_2_is_refused(
+    tmp_path: Path, name: str, more: str
+) -> None:
+    script = (exported(tmp_path, system(A)) / f"{name}.sh").read_text()
+    path = tmp_path / name
+    path.write_text(script.replace("/sys/fs/cgroup", f"{tmp_path}/cgroups"))
+    done = subprocess.run(f"sh {path}{more}", shell=True, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert done.stderr.startswith(b"no cgroups of version 2: ")
+
+
+def test_what_interrupts_may_take_is_in_the_quota() -> None:
+    """Four thefts of 50 us begin in 10 ms at most, a fifth if one may wait long for a switch."""
+    stolen = [{"period": 3 * MS, "duration": 50_000}]
+    for switch_ns, times in ((0, 4), (2 * MS, 4), (2 * MS + 1, 5)):
+        costs = {"context_switch": switch_ns}
+        a = {"name": "a", "interface": server(4, 10)}
+        one = TARGET.judged(system(a, overheads=costs, stolen=stolen))
+        assert quota_us(one, one.domains[0], 0) == (9_000 + times * 50, 10_000)
+
+
+def test_a_group_half_made_is_ended(tmp_path: Path) -> None:
+    """One of two vcpus has been made, and nothing of the second group."""
+    out = exported(tmp_path, system(TWO, A))
+    (tmp_path / "quota-s-b/vcpu0").mkdir(parents=True)
+    script = (out / "stop.sh").read_text().replace("/sys/fs/cgroup", str(tmp_path))
+    ended = script.replace('<"$group/cgroup.procs"', "</dev/null")
+    done = subprocess.run(["sh", "-c", ended], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert not (tmp_path / "quota-s-b").exists()
 
 
 def test_what_is_judged_is_the_server_alone() -> None:
@@ -126,6 +157,7 @@ busybox sleep 1
 set -- /proc/$process/task/*
 /bin/busybox sh /attach a ${{1##*/}} ${{2##*/}} 2>>/left/complaints
 /bin/busybox sh /attach b $process 2>/left/refused; echo $? >>/left/refused
+/bin/busybox sh /attach a $process $process 2>/left/twice; echo $? >>/left/twice
 for each in "$@"; do busybox grep Cpus_allowed_list $each/status; done >/left/where
 had() {{
     busybox grep -h usage_usec /sys/fs/cgroup/quota-s-a/vcpu*/cpu.stat
@@ -153,6 +185,9 @@ def test_the_scripts_put_quotas_on_cpus_of_their_own(tmp_path: Path) -> None:
     found = files_left(SCRIPT, tmp_path, first="", cpus=3, icount=False, programs=programs)
     assert found["complaints"] == b""
     assert found["refused"] == b"domain: found b; allowed: a\n2\n"
+    assert found["twice"].endswith(
+        b"; allowed: one of its own for each vcpu, with 35000000/100000000 35000000/100000000\n2\n"
+    )
     assert found["where"].split()[1::2] == [b"1", b"2", b"0"]
     before, after = (
         [Fraction(word) for word in found[name].decode().split()[1::2]]
@@ -189,7 +224,10 @@ def test_a_thread_alone_never_waits_longer_than_proved(tmp_path: Path) -> None:
     when it began. Beside another, whose quota fits as well, it has not what its own would give it.
     """
     servers = [Interface(**server(*one)) for one in ((35, 100), (4, 10), (7, 20), (1, 10))]
-    quotas = [quota_us(Domain(name="a", interface=one, tasks=[TASK]), 0) for one in servers]
+    judged = TARGET.judged(
+        system(*({"name": f"s{n}", "interface": s} for n, s in enumerate(servers)))
+    )
+    quotas = [quota_us(judged, one, 0) for one in judged.domains]
     script = QUOTAS.format(each=" ".join(f"{quota}/{period}" for quota, period in quotas))
     programs = {"bin/load": load_program(tmp_path)}
     found = files_left(script, tmp_path, first="", programs=programs)

@@ -8,8 +8,11 @@ threads. Without servers each would have a third.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import threading
+import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ SECONDS = 5
 TARGET = HOSTS["sched-deadline"]
 A = {"name": "a", "interface": server(4, 10)}
 B = {"name": "b", "interface": server(5, 20)}
+C = {"name": "c", "interface": server(7.5, 20), "vcpus": 2, "pcpu": 1}
 REST = {"name": "rest", "best_effort": True}
 
 
@@ -38,7 +42,7 @@ def exported(folder: Path, one: System, cpus: list[int] | None = None) -> Path:
 
 
 def test_it_is_judged_as_bandwidth_servers(tmp_path: Path) -> None:
-    one = system(A, B, REST, policy="crps", sbf="harmonic", quantum=MS)
+    one = system(A, B, REST, policy="crps", sbf="servers", quantum=MS)
     judged = load_system(exported(tmp_path, one) / "system.toml")
     assert (str(judged.policy), judged.sbf, judged.quantum_ns) == ("cbs", "general", None)
     together = TARGET.judged(system(A, policy="rtds", pcpus=2))
@@ -52,8 +56,7 @@ def test_a_vcpu_without_a_server_keeps_its_place(tmp_path: Path) -> None:
 
 
 def test_each_pcpu_is_a_partition(tmp_path: Path) -> None:
-    two = {"name": "c", "interface": server(7.5, 20), "vcpus": 2, "pcpu": 1}
-    folder = exported(tmp_path, system({**A, "pcpu": 0}, two, pcpus=2), [3, 5])
+    folder = exported(tmp_path, system({**A, "pcpu": 0}, C, pcpus=2), [3, 5])
     started = (folder / "start.sh").read_text()
     assert started.endswith("partition deadline-s-0 3\npartition deadline-s-1 5\n")
     attached = (folder / "attach.sh").read_text()
@@ -85,6 +88,43 @@ def test_what_the_kernel_does_not_take_is_refused(
         TARGET.files(TARGET.judged(system(*domains, **more)), None)
     assert caught.value.key is not None
     assert caught.value.key.startswith(key)
+
+
+def attached(folder: Path, *which: str) -> subprocess.CompletedProcess[str]:
+    """`attach.sh c` without a kernel that does it: which threads it would give servers."""
+    script = (folder / "attach.sh").read_text().replace("/sys/fs/cgroup", str(folder))
+    head = script.partition('echo "$process" >')[0]
+    command = ["sh", "-c", f"{head}echo $process $@", "sh", "c", *which]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_vcpus_of_a_vm_are_found_by_their_names(tmp_path: Path) -> None:
+    """In the order of their numbers, which is not that of the threads, and as many as servers."""
+    folder = exported(tmp_path, system({**A, "pcpu": 0}, C, pcpus=2))
+    (folder / "cgroup.controllers").touch()
+    ended, found, process = threading.Event(), [], str(os.getpid())
+
+    def vcpu(number: int) -> None:
+        thread = threading.get_native_id()
+        Path(f"/proc/self/task/{thread}/comm").write_text(f"CPU {number}/KVM")
+        found.append(str(thread))
+        ended.wait()
+
+    threads = [threading.Thread(target=vcpu, args=(number,)) for number in (10, 9, 11)]
+    try:
+        for count, thread in enumerate(threads, 1):
+            thread.start()
+            while len(found) < count:
+                time.sleep(0)
+            done = attached(folder, "-p", process)
+            if count == 2:
+                assert done.stdout.split() == [process, found[1], found[0]]
+            else:
+                assert (done.returncode, done.stdout) == (2, "")
+        assert attached(folder, found[0], found[2]).returncode == 0
+        assert attached(folder, found[0], found[0]).returncode == 2
+    finally:
+        ended.set()
 
 
 SCRIPT = f"""\
@@ -148,7 +188,9 @@ def test_the_kernel_gives_the_budgets_and_no_more(tmp_path: Path) -> None:
         SCRIPT, tmp_path, first="", cpus=2, icount=False, programs=programs(tmp_path)
     )
     assert found["refused"] == b"domain: found c; allowed: a, b, d\n2\n"
-    assert found["many"].endswith(b"allowed: one for each vcpu, with 4000000/10000000\n2\n")
+    assert found["many"].endswith(
+        b"allowed: one of its own for each vcpu, with 4000000/10000000\n2\n"
+    )
     before, after = (
         [Fraction(word) for word in found[name].decode().split()] for name in ("before", "after")
     )

@@ -56,18 +56,24 @@ def test_a_quota_is_in_force_for_each_vcpu(tmp_path: Path) -> None:
 
 
 def test_the_commands_say_the_same(tmp_path: Path) -> None:
-    """One domain runs, the other is off."""
+    """One domain is there, though it does not run, the other is off."""
     exported(tmp_path, "libvirt-quota", system(A, TWO))
-    answers = 'domstate) if [ "$2" = a ]; then echo running; else echo shut off; fi ;;\n'
+    answers = 'domstate) if [ "$2" = a ]; then echo paused; else echo shut off; fi ;;\n'
     assert called(tmp_path, "apply.sh", answers) == [
         "virsh vcpupin a 0 1 --config --live",
         "virsh emulatorpin a 0 --config --live",
-        "virsh schedinfo a --config --live --set vcpu_period=10000 vcpu_quota=9000",
+        "virsh schedinfo a --config --live --set vcpu_period=10000 vcpu_quota=9000 global_quota=-1",
         "virsh vcpupin b 0 2 --config",
         "virsh vcpupin b 1 3 --config",
         "virsh emulatorpin b 0 --config",
-        "virsh schedinfo b --config --set vcpu_period=20000 vcpu_quota=12500",
+        "virsh schedinfo b --config --set vcpu_period=20000 vcpu_quota=12500 global_quota=-1",
     ]
+
+
+def test_a_whole_cpu_has_no_quota_left(tmp_path: Path) -> None:
+    exported(tmp_path, "libvirt", system(A))
+    last = called(tmp_path, "apply.sh", "domstate) echo shut off ;;\n")[-1]
+    assert last == "virsh schedinfo a --config --set vcpu_quota=-1 global_quota=-1"
 
 
 def test_what_is_judged_is_a_cpu_for_each() -> None:

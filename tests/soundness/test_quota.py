@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+import pytest
 from tests.support.campaign import Trial, draw_for, hunt, sizes
 
 
@@ -61,11 +62,14 @@ class Quota:
         self.account -= given_back
 
 
-def first_shortfall(draw: random.Random, period: int, quota: Quota, late: int, budget: int) -> int:
+def first_shortfall(
+    draw: random.Random, period: int, quota: Quota, late: int, budget: int, interrupts: int
+) -> int:
     """The first tick at which a cgroup has had less than a deferrable server, or is throttled while
     that has budget; -1 if never.
 
-    It is charged after so many ticks of running at the latest.
+    It is charged after so many ticks of running at the latest, and for so many of interrupts in a
+    period.
     """
     phase, long, steal, eager = (
         draw.randrange(period),
@@ -75,11 +79,11 @@ def first_shortfall(draw: random.Random, period: int, quota: Quota, late: int, b
     )
     quota.pool = quota.quota
     wanted = had = granted = busy = 0
-    left = budget
+    left, paid = budget, interrupts
     for tick in range(12 * period):
         if tick % period == phase:
             quota.begin_period()
-            left = budget
+            left, paid = budget, interrupts
         if not busy and draw.random() < 0.3:
             busy = draw.randrange(1, 2 * period) if draw.random() < long else 1
         if busy:
@@ -87,16 +91,16 @@ def first_shortfall(draw: random.Random, period: int, quota: Quota, late: int, b
                 quota.charge()
             wanted += 1
             busy -= 1
-        if draw.random() < steal:
-            continue
-        if had < wanted and not quota.throttled:
-            had += 1
+        stolen = draw.random() < steal
+        if had < wanted and not quota.throttled and (paid or not stolen):
+            had += not stolen
+            paid -= stolen
             quota.uncharged += 1
             if quota.uncharged == late or had == wanted or draw.random() < eager**3:
                 quota.charge()
             if had == wanted:
                 quota.rest()
-        if granted < wanted and left:
+        if not stolen and granted < wanted and left:
             granted += 1
             left -= 1
         if had < granted or (left and quota.throttled):
@@ -104,17 +108,19 @@ def first_shortfall(draw: random.Random, period: int, quota: Quota, late: int, b
     return -1
 
 
-def drawn(draw: random.Random, less: int) -> int:
-    """The first shortfall in a drawn world of a quota that has so much less than it should."""
+def drawn(draw: random.Random, less: int, interrupts: int) -> int:
+    """The first shortfall in a drawn world of a quota that has so much less than it should, and
+    pays for so many ticks of interrupts in a period."""
     late = draw.randrange(1, 5)
     budget = draw.randrange(1, 12)
     period = budget + draw.randrange(0, 15)
-    quota = Quota(budget + late - less, slice=draw.randrange(1, 8), kept=draw.randrange(1, 3))
-    return first_shortfall(draw, period, quota, late, budget)
+    whole = budget + late + interrupts
+    quota = Quota(whole - less, slice=draw.randrange(1, 8), kept=draw.randrange(1, 3))
+    return first_shortfall(draw, period, quota, late, budget, interrupts)
 
 
 def trial(draw: random.Random) -> Trial:
-    found = drawn(draw, 0)
+    found = drawn(draw, 0, draw.randrange(4))
     return Trial(True, "" if found < 0 else f"less than a deferrable server at {found}")
 
 
@@ -123,9 +129,12 @@ def test_no_counterexample(systems: int) -> None:
     hunt("quota", systems, trial, least_accepted=1.0)
 
 
-def test_less_room_for_what_is_overdrawn_is_not_enough() -> None:
-    """An account that was above zero at its last charge is overdrawn by a tick less than `late`."""
-    assert sum(drawn(draw_for("quota, less", number), 2) >= 0 for number in range(500)) > 50
+@pytest.mark.parametrize(("less", "interrupts"), [(2, 0), (4, 3)])
+def test_less_room_is_not_enough(less: int, interrupts: int) -> None:
+    """For what is overdrawn or for interrupts: an account that was above zero at its last charge is
+    overdrawn by a tick less than `late`."""
+    draws = (draw_for("quota, less", number) for number in range(500))
+    assert sum(drawn(draw, less, interrupts) >= 0 for draw in draws) > 50
 
 
 def test_beside_others_a_quota_promises_nothing() -> None:

@@ -10,25 +10,26 @@ from typing import Final
 from hyperperiod.export.linux import NAME
 from hyperperiod.model import Domain, InputError, System
 
+REQUIRE_CGROUPS: Final = """\
+if [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
+  echo "no cgroups of version 2: boot with systemd.unified_cgroup_hierarchy=1" >&2
+  exit 3
+fi
+"""
 THREADS: Final = """\
 if [ "$1" = -p ] && [ $# -eq 2 ]; then
   process=$2
   shift 2
-  number=0
-  for server in $servers; do
-    for thread in /proc/"$process"/task/*; do
-      read -r name <"$thread/comm"
-      [ "$name" != "CPU $number/KVM" ] || set -- "$@" "${thread##*/}"
-    done
-    number=$((number + 1))
-  done
+  # Lines are as /proc/PID/task/THREAD/comm:CPU 0/KVM
+  set -- $(grep -H '^CPU [0-9]*/KVM$' /proc/"$process"/task/*/comm | sort -k 2n | cut -d / -f 5)
 else
   while read -r key value; do
     [ "$key" != Tgid: ] || process=$value
   done <"/proc/$1/status"
 fi
-if [ $# -ne "$(echo $servers | wc -w)" ]; then
-  echo "$domain: found $# threads; allowed: one for each vcpu, with $servers" >&2
+number=$(echo $servers | wc -w)
+if [ $# -ne "$number" ] || [ "$(printf '%s\\n' "$@" | sort -u | wc -l)" -ne "$number" ]; then
+  echo "$domain: found threads $*; allowed: one of its own for each vcpu, with $servers" >&2
   exit 2
 fi
 for thread in "$@"; do
@@ -72,6 +73,7 @@ def attach_script(system: System, groups: Mapping[str, str], then: str) -> str:
         ),
         f'  (*) echo "domain: found $domain; allowed: {", ".join(served)}" >&2; exit 2 ;;',
         "esac",
+        REQUIRE_CGROUPS.rstrip("\n"),
         THREADS.rstrip("\n"),
         "",
         then.rstrip("\n"),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from hyperperiod.analysis import Analysis
-from hyperperiod.export.attach import attach_script, require_name
+from hyperperiod.export.attach import REQUIRE_CGROUPS, attach_script, require_name
 from hyperperiod.export.pools import (
     Pool,
     beginning,
@@ -33,28 +33,27 @@ from hyperperiod.model import System, to_toml
 from hyperperiod.runs import complete
 
 FOLDER: Final = "/etc/hyperperiod"
-START: Final = """\
+START: Final = f"""\
 set -eu
+{REQUIRE_CGROUPS}\
+hz=$({{ zcat /proc/config.gz || cat "/boot/config-$(uname -r)"; }} 2>/dev/null |
+  sed -n 's/^CONFIG_HZ=//p')
+if [ "${{hz:-250}}" -lt 250 ]; then
+  echo "this kernel has CONFIG_HZ=$hz, not 250 or more: quotas would promise less" >&2
+  exit 3
+fi
 cgroups=/sys/fs/cgroup
-
-config=$({ zcat /proc/config.gz || cat "/boot/config-$(uname -r)"; } 2>/dev/null) || config=
-for wanted in 'IRQ_TIME_ACCOUNTING=y' 'HZ=\\(250\\|300\\|1000\\)'; do
-  if [ "$config" ] && ! echo "$config" | grep -q "^CONFIG_$wanted"; then
-    echo "this kernel is not one with CONFIG_$wanted: quotas would promise less" >&2
-    exit 3
-  fi
-done
 echo "+cpu +cpuset" >$cgroups/cgroup.subtree_control
 
 # group NAME CPUS: a cgroup whose vcpus may have these cpus for themselves.
-group() {
+group() {{
   group=$cgroups/$1
   mkdir -p "$group"
   echo "$2" >"$group/cpuset.cpus.exclusive"
-}
+}}
 
 # vcpu NUMBER CPU QUOTA PERIOD: one of its vcpus, with a cpu of its own (us).
-vcpu() {
+vcpu() {{
   own=$group/vcpu$1
   mkdir -p "$own"
   echo threaded >"$own/cgroup.type"
@@ -68,7 +67,7 @@ vcpu() {
     exit 1
   fi
   echo "$3 $4" >"$own/cpu.max"
-}
+}}
 
 """
 ATTACH: Final = """\
@@ -85,7 +84,9 @@ STOP: Final = """\
   while read -r process; do
     echo "$process" >/sys/fs/cgroup/cgroup.procs
   done <"$group/cgroup.procs"
-  rmdir "$group"/vcpu* "$group"
+  for each in "$group"/vcpu* "$group"; do
+    [ ! -d "$each" ] || rmdir "$each"
+  done
 done
 """
 
@@ -107,7 +108,7 @@ def export_cgroup(
     for group in groups:
         lines.append(f"group {group.name} {','.join(map(str, group.cpus))}")
         for number, cpu in enumerate(group.cpus):
-            quota, period = quota_us(group.domains[0], number)
+            quota, period = quota_us(system, group.domains[0], number)
             lines.append(f"vcpu {number} {cpu} {quota} {period}")
     names = {group.domains[0].name: group.name for group in groups}
     return {
@@ -141,6 +142,7 @@ def _readme(system: System, cpus: tuple[int, ...], groups: Sequence[Pool]) -> st
 3. `sh attach.sh DOMAIN -p PID` puts the vcpus of a running VM of QEMU's (with `-name
    debug-threads=on`) there; `sh attach.sh DOMAIN THREAD...` any threads of one process. What else
    the process does is on the other cpus. It leaves the cgroup that it was in, with its limits.
+   What an attached thread starts later, threads and processes, is born in its cgroup.
 4. `cat /sys/fs/cgroup/quota-*/vcpu*/cpu.stat` shows how often each was throttled; `sh stop.sh` ends
    all of it. Then processes are in the root cgroup.
 

@@ -29,30 +29,34 @@ set -eu
 export LC_ALL=C
 
 # domain NAME CPUS LIMIT...: pins its vcpus to these cpus and all else to $rest, and sets limits,
-# for now, if it runs, and for every start.
+# or takes them away (-1), for now, if it runs, and for every start.
 domain() {
   name=$1 cpus=$2
   shift 2
   when=--config
-  [ "$(virsh domstate "$name")" != running ] || when="--config --live"
+  [ "$(virsh domstate "$name")" = "shut off" ] || when="--config --live"
   number=0
   for cpu in $cpus; do
     virsh vcpupin "$name" $number "$cpu" $when
     number=$((number + 1))
   done
   virsh emulatorpin "$name" $rest $when
-  [ $# = 0 ] || virsh schedinfo "$name" $when --set "$@"
+  virsh schedinfo "$name" $when --set "$@"
 }
 
 """
 ALL: Final = """\
 - A vcpu of `fifo` comes before the kernel's usual threads on its cpu, those that are bound to it
-  among them: a guest that never waits keeps them from running. The kernel takes 5 % of each second
-  from such threads unless told not to: `sysctl kernel.sched_rt_runtime_us=-1`, and from Linux 6.8
-  on `echo 0 >/sys/kernel/debug/sched/fair_server/cpuN/runtime` for each cpu N of the table.
+  among them: a guest that never waits keeps them from running.
 - Without `<vcpusched>`, as after `apply.sh` alone, a vcpu shares its cpu with those threads.
 """
 BUT: Final = ",\n   but for `<vcpusched>`, which virsh cannot set"
+FIFO: Final = """
+6. At each boot, as root: `sysctl kernel.sched_rt_runtime_us=-1` and, from Linux 6.12 on, for each
+   cpu N of the table, `for each in /sys/kernel/debug/sched/*_server/cpuN/runtime; do echo 0 >$each;
+   done`. Else the kernel takes 5 % of each second from a vcpu of `fifo`, up to 50 ms at once."""
+NO_FIFO: Final = """
+6. `virsh edit DOMAIN`: remove `<vcpusched>` if there is one, since no quota holds for `fifo`."""
 
 
 def as_whole(system: System) -> System:
@@ -76,7 +80,7 @@ def export_libvirt(
         require_name(index, domain)
     pools = pools_each(system, chosen)
     rest = next(cpu for cpu in range(len(chosen) + 1) if cpu not in chosen)
-    quotas = [_quota(pool.domains[0]) if capped else None for pool in pools]
+    quotas = [_quota(system, pool.domains[0]) if capped else None for pool in pools]
     files: dict[str, str | bytes | Path] = {
         f"{pool.name}.xml": _xml(pool, rest, quota)
         for pool, quota in zip(pools, quotas, strict=True)
@@ -87,9 +91,9 @@ def export_libvirt(
     return files
 
 
-def _quota(domain: Domain) -> tuple[int, int]:
+def _quota(system: System, domain: Domain) -> tuple[int, int]:
     """Returns the quota and period (us) of each vcpu; InputError if they are different ones."""
-    each = {quota_us(domain, number) for number in range(domain.vcpus)}
+    each = {quota_us(system, domain, number) for number in range(domain.vcpus)}
     if len(each) > 1:
         found = f"{len(each)} different ones"
         allowed = "the same for all vcpus: libvirt has one quota for a domain's"
@@ -122,8 +126,9 @@ def _apply(
 ) -> str:
     lines = []
     for pool, quota in zip(pools, quotas, strict=True):
-        limits = f" vcpu_period={quota[1]} vcpu_quota={quota[0]}" if quota else ""
-        lines.append(f'domain {pool.name} "{" ".join(map(str, pool.cpus))}"{limits}')
+        limits = f"vcpu_period={quota[1]} vcpu_quota={quota[0]}" if quota else "vcpu_quota=-1"
+        cpus = " ".join(map(str, pool.cpus))
+        lines.append(f'domain {pool.name} "{cpus}" {limits} global_quota=-1')
     head = (
         f"#!/bin/sh\n# Cpus of {system.name} for its libvirt domains; doing it again does no harm."
     )
@@ -146,12 +151,14 @@ put more in its place where there are more.
    AllowedCPUs={rest}; done`, and interrupts by `/proc/irq/*/smp_affinity_list`.
 2. `virsh edit DOMAIN`: put `<vcpu>` and `<cputune>` of `DOMAIN.xml` in place of its own. It holds
    from its next start on.
-3. Or `sh apply.sh`, which does the same with virsh, at once and for every start{
+3. Or `sh apply.sh`, which does the same with virsh (1.3.3 or later), at once and for every start{
         BUT * (not capped)
     }.
-4. Where a domain has `<iothreads>`, `virsh iothreadpin DOMAIN ID {rest} --config` for each that is
-   pinned elsewhere.
-5. `virsh vcpuinfo DOMAIN`, `virsh schedinfo DOMAIN` show what is in force.
+4. For each thread that `virsh iothreadinfo DOMAIN` lists, `virsh iothreadpin DOMAIN ID {rest}
+   --config`, with `--live` too if it runs: without a pin it may be on the cpus in the table.
+5. `virsh vcpuinfo DOMAIN`, `virsh schedinfo DOMAIN` show what is in force.{
+        NO_FIFO if capped else FIFO
+    }
 
 A best-effort domain of the system is not in here: it is to be on the other cpus.
 

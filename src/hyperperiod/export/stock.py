@@ -21,7 +21,7 @@ else is there to take any of it."""
 def without_ours(system: System, parameters: str) -> System:
     """The system without what only our schedulers have: a spare, a quantum, a start in step.
 
-    Periods of such a scheduler begin when it likes, so the harmonic supply is not for it.
+    Periods of such a scheduler begin when it likes, so supply is the general one.
 
     Raises InputError for swaps and changes at given instants; `parameters` is the command that
     changes a server when it is called.
@@ -33,8 +33,7 @@ def without_ours(system: System, parameters: str) -> System:
     ):
         if found:
             raise InputError("", None, key, f"{len(found)} of them", allowed)
-    sbf = Sbf.GENERAL if system.sbf is Sbf.HARMONIC else system.sbf
-    return system.replace(spare=None, quantum_ns=None, sbf=sbf)
+    return system.replace(spare=None, quantum_ns=None, sbf=Sbf.GENERAL)
 
 
 def under(system: System, apart: str, together: str) -> System:
