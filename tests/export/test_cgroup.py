@@ -104,6 +104,14 @@ def test_what_interrupts_may_take_is_in_the_quota() -> None:
         assert quota_us(one, one.domains[0], 0) == (9_000 + times * 50, 10_000)
 
 
+def test_what_is_stolen_from_one_pcpu_may_be_from_any() -> None:
+    """The third domain was on the pcpu of the theft, and has another one now."""
+    theft = {"pcpu": 1, "period": 3 * MS, "duration": 50_000}
+    domains = ({**A, "name": name, "pcpu": n // 2} for n, name in enumerate("abc"))
+    one = TARGET.judged(system(*domains, pcpus=2, stolen=[theft]))
+    assert quota_us(one, one.domains[2], 0) == (40_000 + 34 * 50, 100_000)
+
+
 def test_a_group_half_made_is_ended(tmp_path: Path) -> None:
     """One of two vcpus has been made, and nothing of the second group."""
     out = exported(tmp_path, system(TWO, A))

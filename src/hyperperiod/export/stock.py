@@ -90,7 +90,7 @@ def without_best_effort(system: System, parameters: str, outside: str) -> System
 
 def on_own_pcpus(system: System, policy: str, interface: Interface | None = None) -> System:
     """The system with a pcpu for each vcpu, under `policy`: the servers that it has, or `interface`
-    for all."""
+    for all. What is stolen from one pcpu is from any, since a vcpu's pcpu is another one now."""
     domains: list[Domain] = []
     pcpus = 0
     for one in system.domains:
@@ -104,4 +104,5 @@ def on_own_pcpus(system: System, policy: str, interface: Interface | None = None
         if interface:
             moved = moved.replace(**served_by(interface), own_vcpus=())
         domains.append(moved)
-    return with_policy(system.replace(domains=tuple(domains), pcpus=pcpus), policy)
+    stolen = tuple(one.replace(pcpu=None) for one in system.stolen)
+    return with_policy(system.replace(domains=tuple(domains), pcpus=pcpus, stolen=stolen), policy)
