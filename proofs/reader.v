@@ -4,11 +4,10 @@
    all end, since they go down a text, or a list of its tokens.
 
    Read is a part of TOML and JSON: tables, arrays of tables, inline tables, arrays, texts of one
-   line, numbers and words. In a text a backslash and what follows it stay as they are, so that a
-   name with one is only equal to one that is written alike. Whatever is not known is refused by
-   name: a key of a domain that only its own tasks could mind, or of a task, makes the domain one
-   that is not certified; one of a flow makes it and all domains on its way so; any other refuses
-   the file. *)
+   line, numbers and words. No name with a backslash is read: written in another way it might be
+   that of something else. Whatever is not known is refused by name: a key of a domain that only its
+   own tasks could mind, or of a task, makes the domain one that is not certified; one of a flow
+   makes it and all domains on its way so; any other refuses the file. *)
 
 From Coq Require Import Bool NArith Ascii String List.
 Import ListNotations.
@@ -315,7 +314,9 @@ Definition share (k : string) (v : value) : result (N * N) :=
 
 Definition text (k : string) (v : value) : result string :=
   match v with
-  | Said s => Good s
+  | Said s =>
+      if among backslash s then Bad (k ++ ": found " ++ s ++ "; allowed: a text without backslash")
+      else Good s
   | _ => Bad (k ++ ": no text")
   end.
 
@@ -596,12 +597,16 @@ Definition beyond_flow (l : table) : option string :=
   match stranger ["name"; "source"; "hops"; "deadline"; "queue"] l, find "source" l with
   | Some k, _ => Some k
   | None, Some (Table its) =>
-      match stranger ["kind"; "period"; "offset"; "jitter"] its, find "kind" its with
-      | Some k, _ => Some ("source." ++ k)
-      | None, None => None
-      | None, Some (Said kind) =>
-          if one_of kind ["periodic"; "sporadic"] then None else Some "source.kind"
-      | None, Some _ => Some "source.kind"
+      match stranger ["kind"; "period"; "offset"; "jitter"; "burst"] its with
+      | Some k => Some ("source." ++ k)
+      | None =>
+          match find "burst" its, find "kind" its with
+          | None, None | Some (Bare "1"), None => None
+          | None, Some (Said kind) | Some (Bare "1"), Some (Said kind) =>
+              if one_of kind ["periodic"; "sporadic"] then None else Some "source.kind"
+          | None, Some _ | Some (Bare "1"), Some _ => Some "source.kind"
+          | Some _, _ => Some "source.burst"
+          end
       end
   | None, _ => Some "source"
   end.
@@ -668,8 +673,8 @@ Fixpoint visits (period jitter : N) (hops : list string) (told : list table)
       end
   end.
 
-(* What is said of a domain or a flow without a proof: the name, and why. *)
-Definition left_out := (string * string)%type.
+(* A domain or a flow without a proof: the name, and why; None for best effort. *)
+Definition left_out := (string * option string)%type.
 
 (* The flows of a file, those that are certified and those that are left out, and all domains with
    the visits to their hops. *)
@@ -704,7 +709,7 @@ Fixpoint ways (l told : list table) (domains : list (source * vm))
       more <- ways rest told domains ;;
       let '(proved, out, domains) := more in
       if match find "why" said with Some _ => true | None => false end
-      then Good (proved, (name, unproved) :: out, domains)
+      then Good (proved, (name, Some unproved) :: out, domains)
       else if Nat.eqb (length past) (length hops)
       then Good ({| f_name := name; f_hops := past; f_deadline := deadline; f_queue := queue |}
                  :: proved, out, domains)
@@ -838,7 +843,7 @@ Fixpoint join (by_period one_pcpu : bool) (hops : list string) (domains : list s
         match proof, gap with
         | None, Some _ =>
             more <- join by_period one_pcpu hops rest servers proofs gaps ;;
-            Good (fst more, (name, "best effort") :: snd more)
+            Good (fst more, (name, None) :: snd more)
         | _, _ => Bad (name ++ ": best effort belongs to what is not certified")
         end
       else
@@ -850,7 +855,7 @@ Fixpoint join (by_period one_pcpu : bool) (hops : list string) (domains : list s
             let '(server, pcpu) := placed in
             more <- join by_period one_pcpu hops rest others proofs gaps ;;
             let unproved why :=
-              Good ((one, unjudged server pcpu) :: fst more, (name, why) :: snd more) in
+              Good ((one, unjudged server pcpu) :: fst more, (name, Some why) :: snd more) in
             match proof, gap, beyond_domain hops one with
             | Some told, None, None =>
                 found <- judged hops one server pcpu told ;;
@@ -958,7 +963,7 @@ Definition counted (n : N) (what : string) : string :=
 
 Definition summary (sys : system) (tasks : N) (gaps : list left_out) : N * string :=
   let proved := filter v_judged (s_vms sys) in
-  let part := negb (forallb (fun '(_, why) => String.eqb why "best effort") gaps) in
+  let part := existsb (fun '(_, why) => match why with Some _ => true | None => false end) gaps in
   ((if part then 1 else 0),
    (if part then "proved in part: " else "proved: ")
    ++ counted tasks "task" ++ " of " ++ counted (N.of_nat (length proved)) "domain"
@@ -969,7 +974,8 @@ Definition summary (sys : system) (tasks : N) (gaps : list left_out) : N * strin
    ++ match gaps with
       | [] => ""
       | _ => "; not certified: "
-             ++ commas (map (fun '(name, why) => name ++ " (" ++ why ++ ")") gaps)
+             ++ commas (map (fun '(name, why) => name ++ " ("
+                  ++ match why with Some k => k | None => "best effort" end ++ ")") gaps)
       end).
 
 (* The exit code, and the line that is printed: 0 if all is proved but best effort, 1 if something

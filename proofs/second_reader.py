@@ -48,7 +48,7 @@ SERVER_KEYS |= {"interface_period_range", "best_effort", "extra", "spread", "tog
 HOP_KEYS = {"name", "kind", "period", "wcet", "deadline", "priority", "etf"}
 TASK_KEYS = HOP_KEYS | {"jitter", "offset"}
 FLOW_KEYS = {"name", "source", "hops", "deadline", "queue"}
-SOURCE_KEYS = {"kind", "period", "offset", "jitter"}
+SOURCE_KEYS = {"kind", "period", "offset", "jitter", "burst"}
 WINDOW_KEYS = {"window", "demand", "supply", "jobs"}
 
 
@@ -342,6 +342,8 @@ def beyond_flow(flow: dict[str, Any]) -> str:
         return "source"
     unknown = [key for key in flow if key not in FLOW_KEYS]
     unknown += [f"source.{key}" for key in source if key not in SOURCE_KEYS]
+    if source.get("burst", 1) != 1:
+        unknown.append("source.burst")
     if source.get("kind", "periodic") not in ("periodic", "sporadic"):
         unknown.append("source.kind")
     return unknown[0] if unknown else ""
@@ -378,6 +380,8 @@ def read_server(
     whole(told, "window", where, 0)
     given = domain.get("interface")
     if given is not None:
+        if not isinstance(given, dict):
+            refuse(where, f"interface: found {given!r}; allowed: a table")
         require_known(given, {"period", "budget"}, where)
         if (time(given, "period", where), time(given, "budget", where)) != (period, budget):
             refuse(where, "the certificate has another interface than the system")
@@ -506,7 +510,7 @@ def read_hop(
     own, period = read_task(judged.domain, task), time(source, "period", where)
     jitter, response = whole(told, "jitter", where), whole(told, "response", where)
     part = task.get("etf", 1)
-    if type(part) not in (int, Decimal) or not re.fullmatch(r"0|1|0\.[0-9]+|1\.0+", str(part)):
+    if type(part) not in (int, Decimal) or not 0 <= part <= 1:
         refuse(where, f"etf: found {part}; allowed: a number from 0 to 1")
     if first and jitter != time(source, "jitter", where, 0):
         refuse(where, "the certificate has another jitter than the source")
@@ -525,7 +529,7 @@ def read_flow(
     flow: dict[str, Any],
     rows: list[dict[str, Any]],
     judged: list[Judged],
-    left_out: list[tuple[str, str]],
+    left_out: list[tuple[str, str | None]],
 ) -> tuple[list[Task], tuple[int, int] | None]:
     """Takes the visits of a flow out of the rows: those to its hops in domains with a proof.
 
@@ -541,7 +545,7 @@ def read_flow(
     named = [row.get("hop") for row in tables(told, "hops", where)]
     known = [hop in tasks for hop in hops]
     if (
-        not told
+        "hops" not in told
         or named != hops[: len(named)]
         or known != [place < len(named) for place in range(len(hops))]
         or (named and unknown)
@@ -609,7 +613,7 @@ def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str
 
     sharing: dict[int, list[tuple[Task, dict[str, Any]]]] = {}
     judged: list[Judged] = []
-    left_out: list[tuple[str, str]] = []
+    left_out: list[tuple[str, str | None]] = []
     for domain in domains:
         name = domain["name"]
         proof, gap = taken(proofs.domains, name), taken(proofs.not_certified, name)
@@ -618,7 +622,7 @@ def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str
         if is_best_effort(domain):
             if proof is not None:
                 refuse("certificate", f"{name}: best effort belongs to what is not certified")
-            left_out.append((name, "best effort"))
+            left_out.append((name, None))
             continue
         require_known(domain, SERVER_KEYS | {"guest", "task"}, name)
         if not proofs.servers:
@@ -647,15 +651,18 @@ def check(system: dict[str, Any], certificate: dict[str, Any]) -> tuple[int, str
 
 
 def answer(
-    tasks: int, domains: int, flows: int, left_out: list[tuple[str, str]]
+    tasks: int, domains: int, flows: int, left_out: list[tuple[str, str | None]]
 ) -> tuple[int, str]:
-    complete = all(why == "best effort" for _, why in left_out)
+    """Returns exit code and line; what is left out without a reason is best effort."""
+    complete = all(why is None for _, why in left_out)
     line = f"{'proved' if complete else 'proved in part'}: {counted(tasks, 'task')} of"
     line += f" {counted(domains, 'domain')}"
     if flows:
         line += f", {counted(flows, 'flow')}"
     if left_out:
-        line += "; not certified: " + ", ".join(f"{name} ({why})" for name, why in left_out)
+        line += "; not certified: " + ", ".join(
+            f"{name} ({'best effort' if why is None else why})" for name, why in left_out
+        )
     return (0 if complete else 1), line
 
 

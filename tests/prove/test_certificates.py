@@ -449,6 +449,52 @@ def test_a_flow_that_is_left_out_or_has_too_few_hops_is_refused(files: Files) ->
     assert files.read(json.dumps(told | {"flows": [flow | {"why": "nobody asked"}]})) == 1
 
 
+HOG = """
+[[flow]]
+name = "hog"
+source = { period = "1500us" }
+hops = ["io.in"]
+deadline = "100ms"
+"""
+HIDDEN = {
+    "as it should be": ("io.in", "io.in"),
+    "a hop that is written in another way": ("io.in", "io.\\u0069n"),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), HIDDEN.values(), ids=HIDDEN)
+def test_no_flow_is_hidden_from_a_reader(old: str, new: str, files: Files) -> None:
+    """Its hop is in a domain with a proof, so each reader wants to see it: else all is refused."""
+    told = files.certify(System(**CHAIN)).to_dict()
+    told["flows"].append({"flow": "hog", "hops": [], "why": "nobody asked"})
+    files.system.write_text(files.system.read_text() + HOG.replace(old, new))
+    files.told.write_text(json.dumps(told))
+    assert [read(files.system, files.told)[0] for read in files.readers] == [2, 2]
+
+
+def test_a_flow_is_not_taken_for_best_effort_by_its_words(files: Files) -> None:
+    told = files.certify(System(**CHAIN)).to_dict()
+    told["flows"].append({"flow": "hog", "hops": [], "why": "best effort"})
+    words = HOG.replace("io.in", "io.nowhere") + '"best effort" = 1\n'
+    files.system.write_text(files.system.read_text() + words)
+    assert files.read(json.dumps(told)) == 1
+
+
+def test_a_burst_of_one_is_none(files: Files) -> None:
+    told = json.dumps(files.certify(System(**CHAIN)).to_dict())
+    text = files.system.read_text()
+    for burst, code in ((1, 0), (2, 2)):
+        files.system.write_text(text.replace('"1ms" }\nhops', f'"1ms", burst = {burst} }}\nhops'))
+        assert files.read(told) == code
+
+
+def test_a_server_that_is_no_table_is_named(files: Files) -> None:
+    told = json.dumps(files.certify(System(**CHAIN)).to_dict())
+    given = '{ period = "1ms", budget = "400us" }'
+    files.system.write_text(files.system.read_text().replace(given, "5"))
+    assert files.read(told) == 2
+
+
 def test_what_fit_chooses_is_proved_as_it_is_written(files: Files) -> None:
     given = str(TOP / "systems" / "avionics-unfitted.toml")
     command = ["fit", given, "--heuristics", "--certificate", str(files.told)]
