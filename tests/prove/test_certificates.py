@@ -269,13 +269,15 @@ def drawn(draw: random.Random, rule: str = "periodic") -> System:
 
 def test_a_run_brings_the_certificate_of_its_analysis(files: Files, tmp_path: Path) -> None:
     path = TOP / "systems" / "flight-control.toml"
-    for command in (["analyze"], ["simulate", "--horizon", "10ms"]):
+    page = tmp_path / "report.html"
+    for command in (["analyze"], ["simulate", "--horizon", "10ms", "--report", str(page)]):
         told = tmp_path / f"{command[0]}.json"
         done = CliRunner().invoke(main, [*command, str(path), "--certificate", str(told)])
         assert done.exit_code == 0, done.output
     files.system = path
     assert files.read(told.read_text()) == 0
     assert told.read_bytes() == (tmp_path / "analyze.json").read_bytes()
+    assert "Certificate: evidence for 4 domains" in page.read_text()
 
 
 def test_a_policy_may_be_a_table_of_its_rules(files: Files) -> None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from pathlib import Path
 
+    from hyperperiod.analysis.certificate import Certificate
     from hyperperiod.for_host import ForHost, HostCostOptions
     from hyperperiod.hosts.guard import Guard
     from hyperperiod.hosts.linux.attend import LinuxOptions
@@ -115,10 +116,11 @@ def execute(order: RunOrder) -> int:
             linux=linux,
             counted=ready.counted if ready else None,
         )
-        if report_path is not None:
-            _write_report(report_path, system, analysis, result, recorded)
+        certificate = None
         if order.certificate is not None:
-            write_certificate(order.certificate, analysis, analysis.result(), file)
+            certificate = write_certificate(order.certificate, analysis, analysis.result(), file)
+        if report_path is not None:
+            _write_report(report_path, system, analysis, result, recorded, certificate)
     if order.as_json:
         click.echo(json_text(result))
     else:
@@ -376,12 +378,17 @@ def _trace_for_report(trace: Path | None, report: Path | None) -> Iterator[Path 
 
 
 def _write_report(
-    path: Path, system: System, analysis: Analysis, result: RunResult, trace: Path | None
+    path: Path,
+    system: System,
+    analysis: Analysis,
+    result: RunResult,
+    trace: Path | None,
+    certificate: Certificate | None,
 ) -> None:
     from hyperperiod.report import write_report
 
     with reading_bar(f"report of {system.name}") as progress:
-        write_report(path, system, analysis.result(), result, trace, progress)
+        write_report(path, system, analysis.result(), result, trace, progress, certificate)
 
 
 def _why_not_exact(host: str) -> str:

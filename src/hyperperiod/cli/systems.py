@@ -13,6 +13,7 @@ from hyperperiod.whole_file import whole_file
 
 if TYPE_CHECKING:
     from hyperperiod.analysis.analyze import Analysis
+    from hyperperiod.analysis.certificate import Certificate
     from hyperperiod.analysis.result import AnalysisResult
 
 
@@ -44,13 +45,17 @@ def certified_file(system_file: str, key: str, policy: Policy | None = None) -> 
     return Path(system_file).read_bytes()
 
 
-def write_certificate(name: str, analysis: Analysis, result: AnalysisResult, file: bytes) -> None:
-    """Writes the evidence for what holds of a system that was read from `file`."""
+def write_certificate(
+    name: str, analysis: Analysis, result: AnalysisResult, file: bytes
+) -> Certificate:
+    """Writes the evidence for what holds of a system that was read from `file`, and returns it."""
     from hyperperiod.analysis.certificate import certificate_text, certify
 
     with whole_file(name, "--certificate") as path:
         assert path is not None, "a file was named"
-        path.write_text(certificate_text(certify(analysis, result, file)), encoding="utf-8")
+        certificate = certify(analysis, result, file)
+        path.write_text(certificate_text(certificate), encoding="utf-8")
+    return certificate
 
 
 def require_host_levels(system: System, system_file: str) -> None:

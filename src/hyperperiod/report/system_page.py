@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hyperperiod.analysis import Analysis
+from hyperperiod.analysis.certificate import Certificate
 from hyperperiod.analysis.result import AnalysisResult, DomainResult, PaperResult, VcpuResult
 from hyperperiod.hosts.result import RunDomain, RunFlow, RunPeriods, RunResult, RunVcpu
 from hyperperiod.model import System
@@ -167,11 +168,12 @@ def write_report(
     result: RunResult,
     trace_path: Path | None,
     progress: Progress = silent,
+    certificate: Certificate | None = None,
 ) -> None:
     """Write the report of one run to `path`; without a trace it has no timeline and no charts.
 
     `progress` is called with the records read so far and all to read, which takes most of the time
-    of a long trace.
+    of a long trace. The page says what of the system a certificate covers, where there is one.
     """
     colors = {domain.name: color(index) for index, domain in enumerate(system.domains)}
     read_trace = None if trace_path is None else _read_trace(trace_path, progress)
@@ -191,7 +193,7 @@ def write_report(
         result=result,
         rules=_rules(system),
         policies=system.policies_text(result.horizon_ns),
-        verdicts=verdicts(system, analysis, result),
+        verdicts=[*verdicts(system, analysis, result), *_certificate_verdict(certificate)],
         spare=analysis.spare,
         domains=fold(domains, [row.trouble for row in domains]),
         tasks=fold(tasks, [row.trouble for row in tasks]),
@@ -247,6 +249,21 @@ def verdicts(system: System, analysis: AnalysisResult, result: RunResult) -> lis
         text = f"{overruns.summary[0].upper()}{overruns.summary[1:]}."
         found.append(Statement(tone, "Overruns, of which the analysis knows nothing", text))
     return found
+
+
+def _certificate_verdict(certificate: Certificate | None) -> Iterator[Statement]:
+    """Returns what has evidence that hyperperiod-check checks; nothing without a certificate."""
+    if certificate is None:
+        return
+    found = [f"{one.domain}: {one.why}" for one in certificate.not_certified]
+    found += [f"{one.flow}: {one.why}" for one in certificate.flows if one.why is not None]
+    proved = times(len(certificate.domains), "domain")
+    if flows := sum(one.why is None for one in certificate.flows):
+        proved += f" and {times(flows, 'flow')}"
+    text = "A small program that is proved right checks it: hyperperiod-check SYSTEM CERTIFICATE."
+    text += f" Not certified: {'; '.join(found)}." if found else ""
+    tone = "good" if certificate.domains else "open"
+    yield Statement(tone, f"Certificate: evidence for {proved}", text)
 
 
 def _supply_verdict(result: RunResult) -> Iterator[Statement]:
