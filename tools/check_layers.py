@@ -28,6 +28,7 @@ PARTS = (
     "model",
     "analysis",
     "trace",
+    "observe",
     "hosts",
     "overruns",
     "runs",

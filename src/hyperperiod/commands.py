@@ -20,6 +20,7 @@ COMMANDS = {
     "latency": "Measure what a VM notices of its scheduler, as the RT-Xen evaluation did.",
     "linux": "Give threads, containers and VMs of this Linux machine servers.",
     "man": "Print the manual page of all commands.",
+    "observe": "Read a TRACE of a Linux machine that runs, and write its threads as a system.",
     "reproduce": "Measure the figure NAME of a paper again, in the simulator or on another host.",
     "run": "Run SYSTEM on a host: the simulator, Xen or Linux.",
     "schema": "Print the JSON Schema of system files, or of results.",

@@ -20,6 +20,7 @@ from hyperperiod.model.result_kinds import Object
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.schema import SCHEMA_DIALECT
 from hyperperiod.model.values import Definitions, JsonSchema
+from hyperperiod.observe.result import ObservationResult
 from hyperperiod.papers.latency.result import LatencyResult
 from hyperperiod.papers.result import ReproductionResult
 from hyperperiod.trace.result import TraceCheckResult, TraceDiffResult
@@ -30,6 +31,7 @@ RESULTS: Final[Mapping[type[ResultObject], str]] = {
     ComparisonResult: "compare",
     FitResult: "fit",
     LatencyResult: "latency",
+    ObservationResult: "observe",
     ReproductionResult: "reproduce",
     SweepResult: "sweep",
     TraceCheckResult: "trace check",

@@ -53,6 +53,7 @@ COMMANDS = {
     "fit loop": ("fit", system("stability-control-unfitted"), "--rule", "paper"),
     "latency": ("latency", "--scenario", "contention-1", "--policies", "ptps,ds", "--runs", "1"),
     "latency interrupts": ("latency", "--scenario", "interrupt", "--policies", "ptps"),
+    "observe": ("observe", str(SYSTEMS.parent / "docs" / "examples" / "plant.txt.gz")),
     "reproduce": ("reproduce", "psedf-fig6", "--packets", "20"),
     "reproduce sets": ("reproduce", "ertds-fig6", "--sets", "1", "--horizon", "200ms"),
     "sweep": ("sweep", sweep_file("global-edf-tests"), "--systems", "5", "--out", "FOLDER"),

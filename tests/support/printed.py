@@ -14,6 +14,7 @@ from hyperperiod.analysis.result import AnalysisResult
 from hyperperiod.experiments.sweep.result import SweepResult
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.model.result_object import ResultObject
+from hyperperiod.observe.result import ObservationResult
 from hyperperiod.papers.latency.result import LatencyResult
 from hyperperiod.papers.result import ReproductionResult
 from hyperperiod.results import results_schema
@@ -44,6 +45,8 @@ def checked(text: str) -> Any:
         kind = TraceCheckResult
     elif "unequal_jobs" in printed:
         kind = TraceDiffResult
+    elif "observed" in printed:
+        kind = ObservationResult
     elif "host" not in printed:
         kind = AnalysisResult
     assert kind.of(printed).to_json() + "\n" == text

@@ -162,12 +162,12 @@ def require_file(name: str, allowed: str) -> Path:
     """
     from pathlib import Path
 
-    if not stat.S_ISREG(_require_readable(name, allowed)):
+    if not stat.S_ISREG(require_readable(name, allowed)):
         raise InputError(name, None, "", "a device or pipe", allowed)
     return Path(name)
 
 
-def _require_readable(name: str, allowed: str) -> int:
+def require_readable(name: str, allowed: str) -> int:
     """The mode of what is no folder and may be read; InputError for anything else."""
     try:
         mode = os.stat(name or ".").st_mode  # noqa: PTH116 - no start waits for pathlib
@@ -243,7 +243,7 @@ def _read_start(name: str, allowed: str) -> bytes:
             if sys.stdin is None:
                 raise InputError(shown_name(name), None, "", "a closed standard input", allowed)
             return sys.stdin.buffer.read(FILE_LIMIT_BYTES + 1)
-        _require_readable(name, allowed)
+        require_readable(name, allowed)
         with open(name, "rb") as file:  # noqa: PTH123
             return file.read(FILE_LIMIT_BYTES + 1)
     except OSError as error:

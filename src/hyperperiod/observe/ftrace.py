@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads the text of Linux's scheduler events, line by line, from any of three tools.
+
+    <idle>-0     [001] d..2. 12.345678: sched_waking: comm=pump pid=42 prio=49 target_cpu=001
+
+So the kernel writes it (`/sys/kernel/tracing/trace`), with the columns of flags and of the process
+or without them; so do `trace-cmd report`, which may write a thread as `pump:42 [49]`, and
+`perf script`. Other events are passed over, and so are comments and stacks. A line that is none of
+these is damaged: it is counted, and the first is kept with its number. A last line without an end
+was cut off and is not believed. Nothing is kept but counts, and the process of each thread.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+LINE_LIMIT = 4096
+"""No line of these tools is longer, and no search in one takes long."""
+
+
+class Readable(Protocol):
+    """Bytes that are read line by line: a file, plain or packed."""
+
+    def readline(self, size: int, /) -> bytes:
+        """Returns the next line, or so many bytes of it."""
+        ...
+
+
+class Switch(NamedTuple):
+    """A cpu goes from one thread to another; the first sleeps, ends, or (neither) is preempted."""
+
+    time_ns: int
+    cpu: int
+    before: tuple[str, int, int]
+    sleeps: bool
+    ends: bool
+    after: tuple[str, int, int]
+
+
+class Wake(NamedTuple):
+    """A thread is woken by another, or by an interrupt (0); final if it is on a queue by now."""
+
+    time_ns: int
+    cpu: int
+    who: tuple[str, int, int]
+    waker: int
+    final: bool
+
+
+class Exit(NamedTuple):
+    """A thread is about to end."""
+
+    time_ns: int
+    pid: int
+
+
+class Interrupt(NamedTuple):
+    """A handler begins or ends on a cpu: `irq` or `softirq`."""
+
+    time_ns: int
+    cpu: int
+    kind: str
+    begins: bool
+
+
+class Gap(NamedTuple):
+    """From here on nothing is known of what was: events were lost, or time went back."""
+
+
+Event = Switch | Wake | Exit | Interrupt | Gap
+
+# Thread, process (perf: before the thread), cpu, flags, time, event, and what is said of it.
+_LINE = re.compile(
+    r"\s*+(?:\S.{0,40}?)(?:-|\s+)(\d{1,10})(?:/(\d{1,10}))?\s+(?:\(\s*(\d{1,10}|-+)\)\s+)?"
+    r"\[(\d{1,5})\]\s+(?:(\S{4,8})\s+)?(\d{1,9})\.(\d{6,9}):\s+(?:\w+:)?(\w+):\s*(.*)"
+)
+_SWITCH = (
+    re.compile(
+        r"prev_comm=(.*?) prev_pid=(\d+) prev_prio=(-?\d+) prev_state=(\S+) ==>"
+        r" next_comm=(.*?) next_pid=(\d+) next_prio=(-?\d+)"
+    ),
+    re.compile(r"(.*?):(\d+) \[(-?\d+)\] (\S+) ==> (.*):(\d+) \[(-?\d+)\]"),
+)
+_THREAD = (
+    re.compile(r"comm=(.*?) pid=(\d+) prio=(-?\d+)"),
+    re.compile(r"(.*):(\d+) \[(-?\d+)\]"),
+)
+_WAKES = {"sched_waking": False, "sched_wakeup": True, "sched_wakeup_new": True}
+_INTERRUPTS = {
+    "irq_handler_entry": ("irq", True),
+    "irq_handler_exit": ("irq", False),
+    "softirq_entry": ("softirq", True),
+    "softirq_exit": ("softirq", False),
+}
+_LOST = re.compile(r"LOST (?:lost )?(\d+)|\[(?:(\d+) )?EVENTS DROPPED")
+_OVERWRITTEN = re.compile(r"#\s+entries-in-buffer/entries-written:\s*(\d+)/(\d+)")
+# What stands between events: comments, what trace-cmd says of the file, and stacks.
+_BETWEEN = re.compile(r"\s*$|\s*#|cpus=\d|version = |CPU \d+ is empty| => |\s+[0-9a-f]{6,16} ")
+
+
+class TraceLines:
+    """The lines of one trace as events, and what was noticed about the whole on the way."""
+
+    def __init__(self, file: Readable) -> None:
+        self.file = file
+        self.lines = 0
+        self.events = 0
+        self.switches = 0
+        self.damaged = 0
+        self.first_damaged: tuple[int, str] | None = None
+        self.is_cut = False
+        self.gaps = 0
+        self.lost = 0
+        self.overwritten = 0
+        self.backward = 0
+        self.digits = 6
+        self.first_ns: int | None = None
+        self.last_ns = 0
+        self.processes: dict[int, int] = {}
+
+    @property
+    def resolution_ns(self) -> int:
+        """The unit (ns) of the finest time that was read."""
+        return int(10 ** (9 - self.digits))
+
+    def read(self) -> Iterator[Event]:
+        """Yields the events of the trace in order."""
+        for line in self._whole_lines():
+            self.lines += 1
+            match = _LINE.match(line)
+            if match is not None:
+                yield from self._event(match, line)
+            else:
+                yield from self._other(line)
+
+    def _whole_lines(self) -> Iterator[str]:
+        """Yields lines without their ends, a long one cut short; the last only if it has an end."""
+        try:
+            while data := self.file.readline(LINE_LIMIT):
+                rest = data
+                while not rest.endswith(b"\n"):
+                    rest = self.file.readline(LINE_LIMIT)
+                    if not rest:
+                        self.is_cut = True
+                        return
+                yield data.decode("utf-8", "replace").rstrip("\r\n")
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            self.is_cut = True
+
+    def _event(self, match: re.Match[str], line: str) -> Iterator[Event]:
+        first, second, process, cpu, flags, seconds, decimals, event, said = match.groups()
+        self.events += 1
+        pid = int(second or first)
+        if second is not None or (process is not None and process[0] != "-"):
+            self.processes[pid] = int(first if second is not None else process)
+        self.digits = max(self.digits, len(decimals))
+        time_ns = int(seconds) * 10**9 + int(decimals.ljust(9, "0"))
+        if self.first_ns is None:
+            self.first_ns = time_ns
+        elif time_ns < self.last_ns:
+            self.backward += 1
+            yield Gap()
+        self.last_ns = time_ns
+        if event == "sched_switch":
+            found = _either(_SWITCH, said)
+            if found is None:
+                self._damage(line)
+                return
+            self.switches += 1
+            yield _switch(time_ns, int(cpu), found)
+        elif event in _INTERRUPTS:
+            yield Interrupt(time_ns, int(cpu), *_INTERRUPTS[event])
+        elif event in _WAKES or event == "sched_process_exit":
+            found = _either(_THREAD, said)
+            if found is None:
+                self._damage(line)
+            elif event in _WAKES:
+                who = (found[1], int(found[2]), int(found[3]))
+                # The third flag says in what the cpu is: h and H a handler, s a softirq.
+                waker = 0 if flags and flags[2] in "hHsZz" else pid
+                yield Wake(time_ns, int(cpu), who, waker, _WAKES[event])
+            else:
+                yield Exit(time_ns, int(found[2]))
+
+    def _other(self, line: str) -> Iterator[Event]:
+        lost = _LOST.search(line)
+        overwritten = _OVERWRITTEN.match(line)
+        if overwritten:
+            self.overwritten = int(overwritten[2]) - int(overwritten[1])
+        elif lost:
+            self.gaps += 1
+            self.lost += int(lost[1] or lost[2] or 0)
+            yield Gap()
+        elif not _BETWEEN.match(line):
+            self._damage(line)
+
+    def _damage(self, line: str) -> None:
+        self.damaged += 1
+        if self.first_damaged is None:
+            self.first_damaged = (self.lines, line.strip()[:60])
+
+
+def _either(forms: tuple[re.Pattern[str], ...], said: str) -> re.Match[str] | None:
+    return next((match for form in forms if (match := form.match(said))), None)
+
+
+def _switch(time_ns: int, cpu: int, found: re.Match[str]) -> Switch:
+    before, pid, prio, state, after, next_pid, next_prio = found.groups()
+    # R is runnable; older kernels mark with + any state in which a thread is preempted.
+    sleeps = not state.startswith("R") and not state.endswith("+")
+    return Switch(
+        time_ns,
+        cpu,
+        (before, int(pid), int(prio)),
+        sleeps,
+        sleeps and state[0] in "XxZ",
+        (after, int(next_pid), int(next_prio)),
+    )

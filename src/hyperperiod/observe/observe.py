@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Says what each thread of a trace is: periodic, sporadic, bursty, or seen too little to tell.
+
+A thread whose jobs lie on a grid is periodic. Of another one the bursts are looked at: where they
+lie on a grid, or fit one after the other where jobs alone do not, it is bursty, and a burst is one
+job of its task. All else is sporadic, with the least gap between two releases as its period.
+No task is made of a thread that was seen too little, or whose execution time, widened by the
+margin, does not fit into its period.
+
+A domain is what a process is, where the trace tells processes; else each thread has its own.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import chain, count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hyperperiod.model.errors import InputError
+from hyperperiod.model.load import STDIN, require_file, require_readable, shown_name
+from hyperperiod.model.units import format_time
+from hyperperiod.model.values import NAME_LIMIT, plain_name
+from hyperperiod.model.words import RESERVED_NAMES
+from hyperperiod.observe.ftrace import TraceLines
+from hyperperiod.observe.jobs import INTERRUPT, Machine, Series, Thread
+from hyperperiod.observe.releases import Grid
+from hyperperiod.observe.result import (
+    DamagedLine,
+    ObservationResult,
+    ObservedCpu,
+    ObservedThread,
+    Waker,
+)
+
+ALLOWED = "a trace: text of ftrace, trace-cmd report or perf script, plain or .gz, or .hpt"
+_CHAIN = Fraction(95, 100)
+"""So many of a thread's wake-ups by one other thread make the two a chain."""
+_WAKERS_SHOWN = 3
+
+
+class Asked(NamedTuple):
+    """What is asked for: the fewest activations of a task, the margin of execution times, which
+    threads, and the domains of threads by patterns of their names."""
+
+    least: int = 20
+    margin: Fraction = Fraction(20, 100)
+    only: re.Pattern[str] | None = None
+    domains: Sequence[tuple[str, re.Pattern[str]]] = ()
+
+
+def observe(name: str, asked: Asked) -> ObservationResult:
+    """Returns what a trace says of its threads; InputError if `name` is no trace.
+
+    `name` is a file, or `-` for standard input, which only text may come from.
+    """
+    with _opened(name) as file:
+        if file.peek(8).startswith(b"HPTRACE1"):
+            return _observe_recorded(name, asked)
+        is_packed = file.peek(2).startswith(b"\x1f\x8b")
+        lines = TraceLines(gzip.GzipFile(fileobj=file) if is_packed else file)
+        machine = Machine(asked.least)
+        threads = machine.follow(lines)
+    if not lines.switches:
+        raise _no_trace(shown_name(name), lines)
+    processes = {one.pid: one.name for one in threads}
+    assert lines.first_ns is not None, "there was an event"
+    return ObservationResult(
+        **_common(name, asked),
+        span_ns=max(0, lines.last_ns - lines.first_ns),
+        resolution_ns=lines.resolution_ns,
+        events=lines.events,
+        cpus=tuple(
+            ObservedCpu(
+                cpu=number,
+                interrupts_ns=cpu.spent_ns["irq"],
+                softirqs_ns=cpu.spent_ns["softirq"],
+            )
+            for number, cpu in sorted(machine.cpus.items())
+        ),
+        threads=_Threads(threads, processes, lines.resolution_ns, asked).results(),
+        ended_early=machine.ended_early,
+        damaged=lines.damaged,
+        first_damaged=lines.first_damaged
+        and DamagedLine(line=lines.first_damaged[0], text=lines.first_damaged[1]),
+        cut=lines.is_cut,
+        gaps=lines.gaps,
+        lost=lines.lost,
+        overwritten=lines.overwritten,
+        backward=lines.backward,
+    )
+
+
+def _common(name: str, asked: Asked) -> dict[str, Any]:
+    return {
+        "trace": shown_name(name),
+        "observed": plain_name(Path(name).name.partition(".")[0].strip("-"), "observed"),
+        "least": asked.least,
+        "margin": float(asked.margin),
+    }
+
+
+def _observe_recorded(name: str, asked: Asked) -> ObservationResult:
+    """The same of a trace of ours, of which nothing is lost."""
+    from hyperperiod.observe.recorded import domain_names, recorded_threads
+    from hyperperiod.trace.format import end_ns, read
+
+    header, records = read(require_file(name, ALLOWED))
+    threads = recorded_threads(header, records)
+    processes = dict(enumerate(domain_names(header), 1))
+    return ObservationResult(
+        **_common(name, asked),
+        span_ns=end_ns(records),
+        resolution_ns=1,
+        events=len(records),
+        cpus=tuple(
+            ObservedCpu(cpu=pcpu, interrupts_ns=0, softirqs_ns=0) for pcpu in range(header["pcpus"])
+        ),
+        threads=_Threads(threads, processes, 1, asked).results(),
+    )
+
+
+def _opened(name: str) -> io.BufferedReader:
+    """The bytes of a file or of standard input, of which the first can be looked at."""
+    try:
+        if name != STDIN:
+            require_readable(name, ALLOWED)
+            return Path(name).open("rb")
+    except OSError as error:
+        reason = (error.strerror or "an unreadable file").lower()
+        raise InputError(name, None, "", reason, ALLOWED) from None
+    if sys.stdin is None:
+        raise InputError(shown_name(name), None, "", "a closed standard input", ALLOWED)
+    raw: Any = sys.stdin.buffer
+    return io.BufferedReader(raw)
+
+
+def _no_trace(name: str, lines: TraceLines) -> InputError:
+    """The error of a text in which no thread gives way to another."""
+    if lines.events:
+        return InputError(name, None, "", "no event sched_switch", "one where a thread stops")
+    if lines.first_damaged is None:
+        return InputError(name, None, "", "no event", ALLOWED)
+    line, text = lines.first_damaged
+    return InputError(name, line, "", repr(text[:40]), ALLOWED)
+
+
+class _Found(NamedTuple):
+    """What a thread is: its kind, the jobs or bursts of its task, their period and jitter."""
+
+    kind: str
+    series: Series
+    period_ns: int | None
+    grid: Grid | None = None
+
+
+class _Threads:
+    """The threads of a trace, together: they wake one another, and no two have one name."""
+
+    def __init__(
+        self,
+        threads: list[Thread],
+        processes: Mapping[int, str],
+        resolution_ns: int,
+        asked: Asked,
+    ) -> None:
+        self.threads = sorted(threads, key=lambda one: (-one.jobs.ran_ns, one.pid))
+        self.by_pid = {one.pid: one for one in threads}
+        self.processes = processes
+        self.resolution_ns = resolution_ns
+        self.asked = asked
+        self._taken = {*RESERVED_NAMES, *(name for name, _ in asked.domains)}
+        self._domains: dict[int, str] = {}
+        self._tasks: dict[str, set[str]] = {}
+
+    def results(self) -> tuple[ObservedThread, ...]:
+        """Returns what is asked for of the threads, those first that ran longest."""
+        only = self.asked.only
+        return tuple(
+            self._result(one)
+            for one in self.threads
+            if (one.jobs.count or one.partial) and (only is None or only.search(one.name))
+        )
+
+    def _result(self, thread: Thread) -> ObservedThread:
+        found = self._found(thread)
+        series, grid = found.series, found.grid
+        wcet_ns = self._wcet_ns(series)
+        left_out = self._left_out(found, thread)
+        domain = None if left_out else self._domain(thread)
+        process = None if thread.process is None else self.processes.get(thread.process)
+        return ObservedThread(
+            name=thread.name,
+            other_names=tuple(thread.names[:-1]),
+            pid=thread.pid,
+            process=process,
+            priority=thread.priority,
+            cpus=tuple(sorted(thread.cpus)),
+            activations=thread.jobs.count,
+            partial=thread.partial,
+            kind=found.kind,
+            jobs=series.count,
+            activations_per_job_max=thread.jobs_in_burst_max if found.kind == "bursty" else 1,
+            period_ns=found.period_ns,
+            fitted_period_ns=None if grid is None else float(grid.fitted_ns),
+            jitter_ns=0 if grid is None else grid.jitter_ns,
+            gap_min_ns=series.releases.gap_min_ns,
+            cost_max_ns=series.cost_max_ns,
+            cost_mean_ns=series.ran_ns // max(1, series.count),
+            cost_p99_ns=series.cost_quantile_ns(99),
+            response_max_ns=series.response_max_ns,
+            woken_by=tuple(
+                Waker(name=self._name(pid), pid=pid or None, count=count)
+                for pid, count in thread.wakers.most_common(_WAKERS_SHOWN)
+            ),
+            chain=self._chain(thread),
+            wcet_ns=wcet_ns,
+            domain=domain,
+            task=domain and _fresh(thread.name, thread.pid, self._tasks.setdefault(domain, set())),
+            left_out=left_out,
+        )
+
+    def _found(self, thread: Thread) -> _Found:
+        """Returns the kind of a thread, by the rules above."""
+        thread.part()
+        jobs, bursts = thread.jobs, thread.bursts
+        if jobs.count < self.asked.least:
+            return _Found("rare", jobs, None)
+        grid = jobs.releases.grid(self.resolution_ns)
+        if grid is not None:
+            return _Found("periodic", jobs, grid.period_ns, grid)
+        gap_ns = jobs.releases.gap_min_ns
+        if bursts.count >= self.asked.least and thread.jobs_in_burst_max > 1:
+            grid = bursts.releases.grid(self.resolution_ns)
+            if grid is not None:
+                return _Found("bursty", bursts, grid.period_ns, grid)
+            between_ns = bursts.releases.gap_min_ns or 0
+            if self._wcet_ns(jobs) > (gap_ns or 0) and self._wcet_ns(bursts) <= between_ns:
+                return _Found("bursty", bursts, between_ns)
+        return _Found("sporadic", jobs, gap_ns)
+
+    def _wcet_ns(self, series: Series) -> int:
+        """The longest execution time, at least one tick of the clock, widened by the margin."""
+        longest_ns = max(series.cost_max_ns, self.resolution_ns)
+        return -(-longest_ns * (1 + self.asked.margin) // 1)
+
+    def _left_out(self, found: _Found, thread: Thread) -> str:
+        """Returns why no task is made of a thread, or nothing."""
+        if found.kind == "rare":
+            return f"{thread.jobs.count} of {self.asked.least} activations"
+        wcet_ns = self._wcet_ns(found.series)
+        if found.period_ns is None:
+            return "no two releases seen"
+        if wcet_ns > found.period_ns:
+            times = f"{format_time(wcet_ns)} of every {format_time(found.period_ns)}"
+            return f"more than a cpu: {times}, with the margin"
+        return ""
+
+    def _domain(self, thread: Thread) -> str:
+        """Returns the domain that a thread belongs to: one asked for, its process's, or its own."""
+        for name, pattern in self.asked.domains:
+            if pattern.search(thread.name):
+                return name
+        process = thread.process
+        if process is None:
+            return _fresh(thread.name, thread.pid, self._taken)
+        if process not in self._domains:
+            name = self.processes.get(process, thread.name)
+            self._domains[process] = _fresh(name, process, self._taken)
+        return self._domains[process]
+
+    def _name(self, pid: int) -> str:
+        """Returns who woke a thread up, by name."""
+        if pid == INTERRUPT:
+            return "interrupt"
+        return self.by_pid[pid].name if pid in self.by_pid else f"thread {pid}"
+
+    def _chain(self, thread: Thread) -> tuple[str, ...]:
+        """Returns the threads that wake one another, the first of them first, and `thread` last."""
+        pids = [thread.pid]
+        while (before := self._waker(pids[0])) is not None and before not in pids:
+            pids.insert(0, before)
+        return tuple(map(self._name, pids)) if len(pids) > 1 else ()
+
+    def _waker(self, pid: int) -> int | None:
+        """Returns the thread that nearly all wake-ups of another come from, if there is one."""
+        wakers = self.by_pid[pid].wakers
+        if wakers.total() < self.asked.least:
+            return None
+        ((waker, times),) = wakers.most_common(1)
+        return waker if waker in self.by_pid and times >= _CHAIN * wakers.total() else None
+
+
+def _fresh(name: str, number: int, taken: set[str]) -> str:
+    """Returns the name as files may have it, with the number behind it if it is taken."""
+    plain = plain_name(name, "unnamed")[: NAME_LIMIT - 11]
+    fresh = next(
+        one
+        for one in chain([plain], (f"{plain}-{one}" for one in count(number)))
+        if one not in taken
+    )
+    taken.add(fresh)
+    return fresh

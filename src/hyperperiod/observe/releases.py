@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finds the grid on which jobs are released: the period, exactly, and the jitter against it.
+
+Each release has a number, and one that is missing leaves a hole. A timer may be late, and much, but
+it is never early. So of all lines below the points (k, r(k)) the one that is nearest to them in the
+mean is the grid: its slope is the period. (Moon, Skelly and Towsley find the skew of clocks in this
+way: "Estimation and removal of clock skew from network delay measurements", INFOCOM 1999.) It is an
+edge of the convex hull of the points, and the jitter of a period T, max(r(k) - k T) - min(r(k) - k
+T), depends on corners of the hull alone. So these and two sums are all that is kept.
+
+The numbers come from a grid that follows the releases: at first its period is the median gap, later
+that of the grid found so far. A release belongs to the last point that it is early for by no more
+than an eighth of a period. The point after that one follows an early release at once, and a late
+one by an eighth of its lateness.
+
+The period found is rarely a round number, for clocks and timers are not. It is rounded as far as
+the mean lateness grows by no more than the clock's resolution and a quarter of itself. The jitter
+is that of the rounded period, so what was seen fits the period and jitter that are said.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from fractions import Fraction
+from itertools import pairwise
+from statistics import median_low
+from typing import NamedTuple
+
+WARM_UP = 512
+"""So many releases are looked at together, for a first guess of the period."""
+_SETTLED = 32
+
+Point = tuple[int, int]
+
+
+class Grid(NamedTuple):
+    """A period (ns), what it was before it was rounded, and the jitter of the rounded one."""
+
+    period_ns: int
+    fitted_ns: Fraction
+    jitter_ns: int
+
+
+class Releases:
+    """The releases of one thread (ns), in order."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.gap_min_ns: int | None = None
+        self._first: list[int] = []
+        self._last_ns: int | None = None
+        self._points = _Points()
+        # The grid as guessed so far: its period, its last point, the number of that, and from which
+        # number on the period is guessed anew.
+        self._period_ns = self._point_ns = self._number = 0
+        self._again = WARM_UP
+        self._singles = 0
+        self._has_grid = True
+
+    def add(self, release_ns: int) -> None:
+        """Takes the next release, which is no earlier than the one before."""
+        self.count += 1
+        if self._last_ns is not None:
+            gap_ns = release_ns - self._last_ns
+            self.gap_min_ns = gap_ns if self.gap_min_ns is None else min(gap_ns, self.gap_min_ns)
+        self._last_ns = release_ns
+        if self._period_ns:
+            self._place(release_ns)
+        else:
+            self._first.append(release_ns)
+            if len(self._first) == WARM_UP:
+                self._begin()
+
+    def grid(self, resolution_ns: int) -> Grid | None:
+        """Returns the grid of the releases, or None if they have none.
+
+        They have one if no two belong to one point of it, and most to the one after that of the
+        release before. `resolution_ns` is the clock's.
+        """
+        if len(self._first) > 1:
+            self._begin()
+        if not (self._has_grid and self._period_ns and 2 * self._singles >= self.count - 1):
+            return None
+        points = self._points
+        fitted = points.fitted()
+        late = points.lateness(fitted)
+        allowed = late + resolution_ns + late / 4
+        period_ns = next(
+            period_ns
+            for unit in (10**digits for digits in range(9, -1, -1))
+            if (period_ns := round(fitted / unit) * unit)
+            and (points.lateness(Fraction(period_ns)) <= allowed or unit == 1)
+        )
+        jitter_ns = points.jitter_ns(period_ns)
+        return Grid(period_ns, fitted, jitter_ns) if jitter_ns < period_ns else None
+
+    def _begin(self) -> None:
+        """Guesses the grid from the first releases, and places them."""
+        begin_ns = self._first[0]
+        gaps = [b - a for a, b in pairwise(self._first)]
+        period_ns = self._period_ns = max(1, median_low(gaps))
+        # The first release may be late itself; an early one of some begins the grid.
+        half_ns = period_ns // 2
+        phases = sorted(
+            (release_ns - begin_ns + half_ns) % period_ns - half_ns
+            for release_ns in self._first[:_SETTLED]
+        )
+        self._point_ns = begin_ns + phases[len(phases) // 8]
+        for release_ns in self._first:
+            self._place(release_ns)
+        self._first.clear()
+
+    def _place(self, release_ns: int) -> None:
+        if not self._has_grid:
+            return
+        ahead_ns = release_ns - self._point_ns
+        points = (ahead_ns + self._period_ns // 8) // self._period_ns
+        late_ns = ahead_ns - points * self._period_ns
+        self._point_ns += points * self._period_ns + (late_ns // 8 if late_ns > 0 else late_ns)
+        self._has_grid = points > 0 or not self._points.count
+        self._singles += points == 1
+        self._number += points
+        self._points.add((self._number, release_ns))
+        if self._number >= self._again:
+            self._again = 2 * self._number
+            self._period_ns = max(1, round(self._points.fitted()))
+
+
+class _Points:
+    """The corners of the convex hull of points, and the sums of their coordinates."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sums = (0, 0)
+        self.upper: list[Point] = []
+        self.lower: list[Point] = []
+
+    def add(self, point: Point) -> None:
+        """Takes a point that lies no further left than the one before."""
+        self.count += 1
+        self.sums = (self.sums[0] + point[0], self.sums[1] + point[1])
+        for hull, side in ((self.upper, 1), (self.lower, -1)):
+            while len(hull) > 1 and side * _turn(hull[-2], hull[-1], point) >= 0:
+                hull.pop()
+            hull.append(point)
+
+    def fitted(self) -> Fraction:
+        """Returns the period of the least mean lateness, which is convex in the period."""
+        edges = [Fraction(b[1] - a[1], b[0] - a[0]) for a, b in pairwise(self.lower) if b[0] > a[0]]
+        late = self.lateness
+        at = bisect_left(
+            range(len(edges) - 1), True, key=lambda i: late(edges[i]) <= late(edges[i + 1])
+        )
+        return edges[at]
+
+    def lateness(self, period: Fraction) -> Fraction:
+        """Returns how late (ns) a release is in the mean, on the latest grid that none precedes."""
+        return (self.sums[1] - self.sums[0] * period) / self.count - self.earliest(period)
+
+    def earliest(self, period: Fraction) -> Fraction:
+        """Returns where (ns) that grid begins."""
+        return min(release_ns - number * period for number, release_ns in self.lower)
+
+    def jitter_ns(self, period_ns: int) -> int:
+        """Returns how far (ns) behind the earliest release the latest is, against the grid."""
+        latest_ns = max(release_ns - number * period_ns for number, release_ns in self.upper)
+        return latest_ns - int(self.earliest(Fraction(period_ns)))
+
+
+def _turn(a: Point, b: Point, c: Point) -> int:
+    """Returns above 0 if the way from `a` over `b` to `c` turns left, below 0 if right."""
+    return (b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0])

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Systems that are known: drawn, simulated, written as Linux would, and read back."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.support.as_ftrace import FORMS, as_ftrace
+from tests.support.worlds import Run, longest_ns, run
+
+from hyperperiod.model import Domain, Interface, System, Task, parse_policy
+from hyperperiod.observe.observe import Asked, observe
+from hyperperiod.observe.result import ObservedThread
+from hyperperiod.trace.format import NONE, Kind
+from hyperperiod.trace.jobs import jobs
+from hyperperiod.trace.records import each
+
+MS = 1_000_000
+HORIZON_NS = 2_000 * MS
+
+
+def drawn(number: int) -> System:
+    """Two pcpus of two domains each, half a pcpu for each in pieces of half a millisecond."""
+    draw = random.Random(f"observed {number}")
+    return System(
+        name=f"drawn{number}",
+        policy=parse_policy("ds"),
+        pcpus=2,
+        domains=tuple(
+            Domain(
+                name=f"process{index}",
+                pcpu=index // 2,
+                interface=Interface(period_ns=MS, budget_ns=MS // 2),
+                tasks=tuple(drawn_task(draw, f"thread{index}{one}") for one in range(2)),
+            )
+            for index in range(4)
+        ),
+    )
+
+
+def drawn_task(draw: random.Random, name: str) -> Task:
+    """Periods are round, or not at all: whole nanoseconds, those of a screen, those of audio."""
+    period_ns = draw.choice(
+        [
+            draw.randint(8, 60) * MS,
+            draw.randint(8 * MS, 60 * MS),
+            16_666_667,
+            10_666_667,
+            12_500_000,
+        ]
+    )
+    jitter_ns = draw.choice([0, 0, period_ns // 100, period_ns // 8])
+    wcet_ns = draw.randint(period_ns // 50, period_ns // 10)
+    offset_ns = draw.randint(0, period_ns)
+    return Task(
+        name=name,
+        period_ns=period_ns,
+        wcet_ns=wcet_ns,
+        jitter_ns=jitter_ns,
+        offset_ns=offset_ns,
+        etf=draw.choice([Fraction(1, 2), Fraction(1)]),
+    )
+
+
+def read_back(one: Run, path: Path, form: str, digits: int) -> dict[str, ObservedThread]:
+    path.write_text(as_ftrace((one.header, one.records), form, digits))
+    result = observe(str(path), Asked())
+    assert (result.damaged, result.gaps, result.cut) == (0, 0, False)
+    return {thread.name: thread for thread in result.threads}
+
+
+class Truth(NamedTuple):
+    """What one task did: releases and times of the jobs that finished, the longest response."""
+
+    releases_ns: list[int]
+    costs_ns: list[int]
+    response_max_ns: int
+
+
+def truths(one: Run) -> dict[str, Truth]:
+    """Returns what each task did, from the records of the run, followed one by one."""
+    ran: Counter[tuple[int, int]] = Counter()
+    since: dict[int, tuple[tuple[int, int], int]] = {}
+    for record in each(one.records):
+        if record.kind in (Kind.RUN, Kind.IDLE):
+            job, start_ns = since.pop(record.pcpu, ((NONE, 0), record.time_ns))
+            ran[job] += record.time_ns - start_ns
+            since[record.pcpu] = ((record.task, record.job), record.time_ns)
+    names = [task["name"] for task in one.header["tasks"]]
+    found = {name: Truth([], [], longest_ns(one.task(name))) for name in names}
+    for done in jobs(one.header, one.records):
+        if done.finish_ns is not None:
+            found[done.task].releases_ns.append(done.release_ns)
+            found[done.task].costs_ns.append(ran[names.index(done.task), done.job])
+    return found
+
+
+def against_grid(releases: list[int], period_ns: int) -> int:
+    """How far the latest release lies behind the earliest, which have no holes between them."""
+    late = [release_ns - number * period_ns for number, release_ns in enumerate(releases)]
+    return max(late) - min(late)
+
+
+def require_found_again(number: int, path: Path) -> None:
+    """To the nanosecond where the times have nanoseconds, else to the microsecond of each time."""
+    system = drawn(number)
+    one = run(system, HORIZON_NS, number, check=False)
+    truth = truths(one)
+    for digits in (9, 6):
+        found = read_back(one, path, FORMS[number % 4], digits)
+        tasks = [task for domain in system.domains for task in domain.tasks]
+        assert found.keys() == {task.name for task in tasks}
+        for task in tasks:
+            thread, tick_ns = found[task.name], 10 ** (9 - digits)
+            about = f"system {number}, {task}, {tick_ns} ns: {thread}"
+            require_found(task, truth[task.name], thread, tick_ns, about)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_drawn_systems_are_found_again(number: int, tmp_path: Path) -> None:
+    require_found_again(number, tmp_path / "trace.txt")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(4, 64))
+def test_many_drawn_systems_are_found_again(number: int, tmp_path: Path) -> None:
+    require_found_again(number, tmp_path / "trace.txt")
+
+
+def require_found(
+    task: Task, truth: Truth, thread: ObservedThread, tick_ns: int, about: str
+) -> None:
+    assert thread.kind == "periodic", about
+    assert thread.jobs == len(truth.costs_ns), about
+    assert thread.period_ns is not None
+    assert task.period_ns is not None
+    if task.period_ns % MS == 0 or (task.jitter_ns == 0 and tick_ns == 1):
+        assert thread.period_ns == task.period_ns, about
+    # Two grids with so many periods, none of which is off by more than its jitter.
+    together_ns = thread.jitter_ns + task.jitter_ns + tick_ns
+    assert abs(thread.period_ns - task.period_ns) * (thread.jobs - 1) <= together_ns, about
+    jitter_ns = against_grid(truth.releases_ns, thread.period_ns)
+    assert abs(thread.jitter_ns - jitter_ns) < tick_ns, about
+    if thread.period_ns == task.period_ns:
+        assert thread.jitter_ns < task.jitter_ns + tick_ns, about
+    assert abs(thread.response_max_ns - truth.response_max_ns) < tick_ns, about
+    # A piece of half a millisecond may be wrong by a tick.
+    longest_ns = max(truth.costs_ns)
+    wrong_ns = (-(-longest_ns // (MS // 2)) + 2) * (tick_ns - 1)
+    assert abs(thread.cost_max_ns - longest_ns) <= min(wrong_ns, 0.02 * longest_ns), about
+    mean_ns = sum(truth.costs_ns) / thread.jobs
+    assert abs(thread.cost_mean_ns - mean_ns) <= wrong_ns + 1, about
+    ranked_ns = sorted(truth.costs_ns)[-(-thread.jobs * 99 // 100) - 1]
+    assert -wrong_ns <= thread.cost_p99_ns - ranked_ns <= ranked_ns // 64 + wrong_ns, about
