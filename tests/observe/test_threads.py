@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,23 @@ def test_a_thread_that_is_caught_on_its_way_to_sleep(tmp_path: Path) -> None:
     assert (found["activations"], found["gap_min_ns"]) == (2, 800_000)
 
 
+def test_a_second_wake_up_without_a_run_shows_that_something_is_missing(tmp_path: Path) -> None:
+    lines = [wake(100, PUMP, "sched_waking"), wake(101, PUMP), *job(900, 20, PUMP)]
+    lines[2] = wake(900, PUMP, "sched_waking")
+    found = thread(observed(tmp_path, lines), "pump")
+    assert (found["activations"], found["partial"], found["response_max_ns"]) == (1, 1, 20_000)
+    preempted = [
+        *job(100, 20, PUMP)[:2],
+        switch(110, PUMP, "R+", IDLE),
+        wake(115, PUMP, "sched_waking"),
+        wake(115, PUMP),
+        switch(120, IDLE, "R", PUMP),
+        switch(130, PUMP, "S", IDLE),
+    ]
+    found = thread(observed(tmp_path, preempted), "pump")
+    assert (found["activations"], found["partial"], found["cost_max_ns"]) == (1, 0, 20_000)
+
+
 def test_an_ended_thread_leaves_its_number_to_another(tmp_path: Path) -> None:
     end = f"{at(30_500, by=PUMP)}sched_process_exit: comm=pump pid=7 prio=120"
     lines = [
@@ -193,6 +211,11 @@ def test_a_thread_keeps_what_it_did_under_another_name(tmp_path: Path) -> None:
     assert (found["period_ns"], found["jitter_ns"]) == (1_000_000, 0)
 
 
+def test_a_name_steers_no_terminal(tmp_path: Path) -> None:
+    (found,) = observed(tmp_path, jobs(("\x1b[2Jé", 7), 3, 1000, 100))["threads"]
+    assert found["name"] == "?[2Jé"
+
+
 def test_who_wakes_whom_is_a_chain(tmp_path: Path) -> None:
     lines = []
     for start in range(1000, 31_000, 1000):
@@ -209,6 +232,8 @@ def test_who_wakes_whom_is_a_chain(tmp_path: Path) -> None:
     assert thread(result, "pump")["woken_by"] == [{"name": "interrupt", "pid": None, "count": 30}]
     assert thread(result, "pump")["chain"] == []
     assert thread(result, "log")["chain"] == ["pump", "valve", "log"]
+    without = observed(tmp_path, [re.sub(r"\] \S+ ", "] ", line) for line in lines])
+    assert (without["flags"], thread(without, "log")["chain"]) == (False, [])
 
 
 def test_interrupts_are_counted_for_their_cpu_and_wake_for_nobody(tmp_path: Path) -> None:

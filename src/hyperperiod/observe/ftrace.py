@@ -117,6 +117,7 @@ class TraceLines:
         self.lost = 0
         self.overwritten = 0
         self.backward = 0
+        self.has_flags = False
         self.digits = 6
         self.first_ns: int | None = None
         self.last_ns = 0
@@ -147,7 +148,7 @@ class TraceLines:
                     if not rest:
                         self.is_cut = True
                         return
-                yield data.decode("utf-8", "replace").rstrip("\r\n")
+                yield _shown(data.decode("utf-8", "replace").rstrip("\r\n"))
         except (EOFError, zlib.error, gzip.BadGzipFile):
             self.is_cut = True
 
@@ -181,6 +182,7 @@ class TraceLines:
             elif event in _WAKES:
                 who = (found[1], int(found[2]), int(found[3]))
                 # The third flag says in what the cpu is: h and H a handler, s a softirq.
+                self.has_flags |= flags is not None
                 waker = 0 if flags and flags[2] in "hHsZz" else pid
                 yield Wake(time_ns, int(cpu), who, waker, _WAKES[event])
             else:
@@ -202,6 +204,13 @@ class TraceLines:
         self.damaged += 1
         if self.first_damaged is None:
             self.first_damaged = (self.lines, line.strip()[:60])
+
+
+def _shown(line: str) -> str:
+    """The line without what would steer a terminal: threads may call themselves anything."""
+    if line.isprintable():
+        return line
+    return "".join(one if one.isprintable() or one == "\t" else "?" for one in line)
 
 
 def _either(forms: tuple[re.Pattern[str], ...], said: str) -> re.Match[str] | None:

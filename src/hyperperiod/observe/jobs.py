@@ -147,7 +147,7 @@ def _longest_inside(jobs: list[Job]) -> int:
 
 
 class _Life:
-    """Where a thread is in its job: unknown, asleep, ready or running, and since when."""
+    """Where a thread is in its job: unknown, asleep, woken, preempted or running, since when."""
 
     def __init__(self, thread: Thread, epoch: int) -> None:
         self.thread = thread
@@ -170,21 +170,24 @@ class _Life:
         it then sleeps, that is when its next job was released; if it was caught before it slept, it
         is put on a queue (final) while it runs.
         """
-        if self.state in ("ready", "running"):
-            if self.state == "running":
-                self.woken_ns = None if event.final else event.time_ns
+        if self.state == "running":
+            self.woken_ns = None if event.final else event.time_ns
+        if self.state in ("running", "preempted") or (self.state == "woken" and event.final):
             return False
+        if self.state == "woken":
+            # Nobody wakes one that waits for a cpu: it has run and slept meanwhile, unseen.
+            self.thread.add_partial(event.time_ns)
         on_its_way = event.final and self.state == "asleep"
         self.release_ns = event.time_ns
         if on_its_way and self.woken_ns is not None:
             self.release_ns = self.woken_ns
-        self.state, self.whole, self.ran_ns = "ready", True, 0
+        self.state, self.whole, self.ran_ns = "woken", True, 0
         return True
 
     def run(self, time_ns: int) -> None:
         if self.state == "asleep":
             self.release_ns, self.whole, self.ran_ns = self.woken_ns, True, 0
-        elif self.state != "ready":
+        elif self.state not in ("woken", "preempted"):
             self.whole = False
         self.state, self.since_ns, self.woken_ns = "running", time_ns, None
 
@@ -193,7 +196,7 @@ class _Life:
             self.ran_ns += time_ns - self.since_ns
         else:
             self.whole = False
-        self.state = "asleep" if sleeps else "ready"
+        self.state = "asleep" if sleeps else "preempted"
         if sleeps and self.whole and not self.ends:
             self.thread.add(Job(self.release_ns, self.ran_ns, time_ns))
         elif sleeps:
@@ -246,7 +249,7 @@ class Machine:
             self._step(event, lines)
         for pid, life in self._lives.items():
             # The trace ends in this job.
-            life.thread.partial += life.state in ("ready", "running")
+            life.thread.partial += life.state not in ("unknown", "asleep")
             life.thread.process = lines.processes.get(pid)
         return [*self._ended, *(life.thread for life in self._lives.values())]
 

@@ -83,7 +83,9 @@ def observe(name: str, asked: Asked) -> ObservationResult:
             )
             for number, cpu in sorted(machine.cpus.items())
         ),
-        threads=_Threads(threads, processes, lines.resolution_ns, asked).results(),
+        threads=_Threads(
+            threads, processes, lines.resolution_ns, asked, knows_wakers=lines.has_flags
+        ).results(),
         ended_early=machine.ended_early,
         damaged=lines.damaged,
         first_damaged=lines.first_damaged
@@ -93,6 +95,7 @@ def observe(name: str, asked: Asked) -> ObservationResult:
         lost=lines.lost,
         overwritten=lines.overwritten,
         backward=lines.backward,
+        flags=lines.has_flags,
     )
 
 
@@ -121,7 +124,7 @@ def _observe_recorded(name: str, asked: Asked) -> ObservationResult:
         cpus=tuple(
             ObservedCpu(cpu=pcpu, interrupts_ns=0, softirqs_ns=0) for pcpu in range(header["pcpus"])
         ),
-        threads=_Threads(threads, processes, 1, asked).results(),
+        threads=_Threads(threads, processes, 1, asked, knows_wakers=False).results(),
     )
 
 
@@ -168,12 +171,15 @@ class _Threads:
         processes: Mapping[int, str],
         resolution_ns: int,
         asked: Asked,
+        *,
+        knows_wakers: bool,
     ) -> None:
         self.threads = sorted(threads, key=lambda one: (-one.jobs.ran_ns, one.pid))
         self.by_pid = {one.pid: one for one in threads}
         self.processes = processes
         self.resolution_ns = resolution_ns
         self.asked = asked
+        self.knows_wakers = knows_wakers
         self._taken = {*RESERVED_NAMES, *(name for name, _ in asked.domains)}
         self._domains: dict[int, str] = {}
         self._tasks: dict[str, set[str]] = {}
@@ -281,9 +287,16 @@ class _Threads:
         return self.by_pid[pid].name if pid in self.by_pid else f"thread {pid}"
 
     def _chain(self, thread: Thread) -> tuple[str, ...]:
-        """Returns the threads that wake one another, the first of them first, and `thread` last."""
+        """Returns the threads that wake one another, the first of them first, and `thread` last.
+
+        Without flags an interrupt counts for the thread that it interrupts: then nobody knows.
+        """
         pids = [thread.pid]
-        while (before := self._waker(pids[0])) is not None and before not in pids:
+        while (
+            self.knows_wakers
+            and (before := self._waker(pids[0])) is not None
+            and before not in pids
+        ):
             pids.insert(0, before)
         return tuple(map(self._name, pids)) if len(pids) > 1 else ()
 

@@ -82,3 +82,4 @@ class ObservationResult(ResultObject):
     lost: int = 0
     overwritten: int = 0
     backward: int = 0
+    flags: bool = True

@@ -49,6 +49,8 @@ def _notes(result: ObservationResult) -> Iterator[str]:
         )
     if result.backward:
         yield f"time goes back {result.backward} times: jobs around that do not count"
+    if not result.flags:
+        yield "without flags of interrupts, who woke a thread may be whom an interrupt interrupted"
 
 
 def _threads(threads: list[ObservedThread], margin: float) -> Table:
