@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -13,6 +14,7 @@ from hyperperiod.cli import complete
 from hyperperiod.cli.options import (
     WholeNumber,
     json_option,
+    read_maybe,
     read_name,
     read_share,
     wide_option,
@@ -22,8 +24,10 @@ from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.table import Table
 from hyperperiod.cli.tables.observe import observation_lines
 from hyperperiod.model.result_object import json_text
+from hyperperiod.model.units import format_time
 from hyperperiod.observe.observe import Asked
 from hyperperiod.observe.observe import observe as observe_trace
+from hyperperiod.observe.result import ObservationResult
 from hyperperiod.observe.system import system_text
 from hyperperiod.whole_file import require_different, require_writable, whole_file
 
@@ -54,8 +58,26 @@ def _read_domains(
     return found
 
 
+def _observe_live(span_ns: int, asked: Asked) -> ObservationResult:
+    """Records this machine for so long (ns), and returns what was seen."""
+    from hyperperiod.cli.execute import terminated_as_interrupted
+    from hyperperiod.observe.live import recorded
+
+    doing = f"recording for {format_time(span_ns)}"
+    with terminated_as_interrupted(), status(doing), recorded(span_ns) as text:
+        result = observe_trace(text, asked)
+    return result.replace(trace="this machine", observed=platform.node() or "machine")
+
+
 @click.command()
-@click.argument("trace_file", metavar="TRACE", shell_complete=complete.files)
+@click.argument("trace_file", metavar="[TRACE]", required=False, shell_complete=complete.files)
+@click.option(
+    "live_ns",
+    "--live",
+    callback=read_maybe,
+    metavar="TIME",
+    help="Record this machine for so long, as root, in place of TRACE.",
+)
 @click.option(
     "out_file",
     "-o",
@@ -96,7 +118,8 @@ def _read_domains(
 @json_option
 @wide_option
 def observe(
-    trace_file: str,
+    trace_file: str | None,
+    live_ns: int | None,
     out_file: str | None,
     only: re.Pattern[str] | None,
     domains: Sequence[tuple[str, re.Pattern[str]]],
@@ -109,10 +132,17 @@ def observe(
     up to when it sleeps again is one job. Found are execution times, periods, jitter, who wakes up
     whom: measured, not proved. Interfaces are left open: `fit` chooses them.
     """
+    if (trace_file is None) == (live_ns is None):
+        found = "neither TRACE nor --live" if live_ns is None else "--live beside TRACE"
+        raise click.UsageError(f"found {found}; allowed: one of the two")
     require_different({"TRACE": trace_file, "--output": out_file})
     require_writable(out_file, "--output")
-    with status(f"reading {trace_file}"):
-        result = observe_trace(trace_file, Asked(least, margin, only, domains))
+    asked = Asked(least, margin, only, domains)
+    if trace_file is not None:
+        with status(f"reading {trace_file}"):
+            result = observe_trace(trace_file, asked)
+    elif live_ns is not None:
+        result = _observe_live(live_ns, asked)
     if out_file is not None:
         text = system_text(result)
         with whole_file(out_file, "--output") as path:
