@@ -447,6 +447,17 @@ def test_a_machine_that_ran_is_found_again() -> None:
     assert often["log"]["priority"] == 49
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_trace_may_be_cut_at_any_byte(is_packed: bool, tmp_path: Path) -> None:
+    data = "".join(f"{line}\n" for line in two_threads()[:30]).encode()
+    data = gzip.compress(data) if is_packed else data
+    for length in range(len(data)):
+        (tmp_path / "trace.txt").write_bytes(data[:length])
+        result = CliRunner().invoke(main, ["observe", str(tmp_path / "trace.txt"), "--json"])
+        assert result.exit_code in (0, 2), (length, result.output)
+
+
 def test_a_trace_may_be_cut_and_garbled_anywhere(tmp_path: Path) -> None:
     draw = random.Random(3)
     whole = "".join(f"{line}\n" for line in two_threads()[:60]).encode()

@@ -13,21 +13,14 @@ was cut off and is not believed. Nothing is kept but counts, and the process of 
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import zlib
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 LINE_LIMIT = 4096
 """No line of these tools is longer, and no search in one takes long."""
-
-
-class Readable(Protocol):
-    """Bytes that are read line by line: a file, plain or packed."""
-
-    def readline(self, size: int, /) -> bytes:
-        """Returns the next line, or so many bytes of it."""
-        ...
 
 
 class Switch(NamedTuple):
@@ -105,7 +98,7 @@ _BETWEEN = re.compile(r"\s*$|\s*#|cpus=\d|version = |CPU \d+ is empty| => |\s+[0
 class TraceLines:
     """The lines of one trace as events, and what was noticed about the whole on the way."""
 
-    def __init__(self, file: Readable) -> None:
+    def __init__(self, file: io.BufferedIOBase) -> None:
         self.file = file
         self.lines = 0
         self.events = 0
@@ -213,8 +206,8 @@ def _shown(line: str) -> str:
     return "".join(one if one.isprintable() or one == "\t" else "?" for one in line)
 
 
-def _either(forms: tuple[re.Pattern[str], ...], said: str) -> re.Match[str] | None:
-    return next((match for form in forms if (match := form.match(said))), None)
+def _either(forms: tuple[re.Pattern[str], re.Pattern[str]], said: str) -> re.Match[str] | None:
+    return forms[0].match(said) or forms[1].match(said)
 
 
 def _switch(time_ns: int, cpu: int, found: re.Match[str]) -> Switch:

@@ -14,7 +14,7 @@ quarter of the median still is inside. Each thread is read in both ways, by jobs
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import pairwise
 from math import isqrt
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from hyperperiod.observe.releases import WARM_UP, Releases
 INTERRUPT = 0
 """Stands among those who wake for an interrupt: it is the number of Linux's idle threads."""
 _CLASS_BITS = 7
+"""Execution times are counted in classes of so many leading bits."""
 
 
 class Job(NamedTuple):
@@ -237,7 +238,7 @@ class Machine:
 
     def __init__(self, least: int) -> None:
         self.least = least
-        self.cpus: dict[int, CpuTime] = {}
+        self.cpus: defaultdict[int, CpuTime] = defaultdict(CpuTime)
         self.ended_early = 0
         self._lives: dict[int, _Life] = {}
         self._ended: list[Thread] = []
@@ -260,7 +261,7 @@ class Machine:
             case Wake():
                 self._wake(event)
             case Interrupt():
-                self._cpu(event.cpu).step(event)
+                self.cpus[event.cpu].step(event)
             case Exit():
                 if event.pid in self._lives:
                     self._lives[event.pid].ends = True
@@ -270,7 +271,7 @@ class Machine:
                     cpu.forget()
 
     def _switch(self, event: Switch, lines: TraceLines) -> None:
-        self._cpu(event.cpu)
+        self.cpus[event.cpu]  # known from now on, also without interrupts
         pid = event.before[1]
         if pid:
             life = self._life(event.before)
@@ -285,7 +286,7 @@ class Machine:
 
     def _wake(self, event: Wake) -> None:
         if event.who[1]:
-            cpu = self._cpu(event.cpu)
+            cpu = self.cpus[event.cpu]
             if self._life(event.who).wake(event):
                 waker = INTERRUPT if cpu.is_interrupted else event.waker
                 self._lives[event.who[1]].thread.wakers[waker] += 1
@@ -298,9 +299,6 @@ class Machine:
             self.ended_early += 1
         else:
             self._ended.append(thread)
-
-    def _cpu(self, cpu: int) -> CpuTime:
-        return self.cpus.setdefault(cpu, CpuTime())
 
     def _life(self, who: tuple[str, int, int]) -> _Life:
         """Returns the thread of that number, made if it is new; it may have changed its name."""

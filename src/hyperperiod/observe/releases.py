@@ -8,10 +8,10 @@ way: "Estimation and removal of clock skew from network delay measurements", INF
 edge of the convex hull of the points, and the jitter of a period T, max(r(k) - k T) - min(r(k) - k
 T), depends on corners of the hull alone. So these and two sums are all that is kept.
 
-The numbers come from a grid that follows the releases: at first its period is the median gap, later
-that of the grid found so far. A release belongs to the last point that it is early for by no more
-than an eighth of a period. The point after that one follows an early release at once, and a late
-one by an eighth of its lateness.
+The numbers come from a grid that follows the releases: at first its period is the mean of the gaps,
+each taken for as many as it has median gaps, later that of the grid found so far. A release belongs
+to the last point that it is early for by no more than an eighth of a period. The point after that
+one follows an early release at once, and a late one slowly.
 
 The period found is rarely a round number, for clocks and timers are not. It is rounded as far as
 the mean lateness grows by no more than the clock's resolution and a quarter of itself. The jitter
@@ -28,7 +28,8 @@ from typing import NamedTuple
 
 WARM_UP = 512
 """So many releases are looked at together, for a first guess of the period."""
-_SETTLED = 32
+_SETTLED = 16
+"""So many releases say where the grid begins: the first of all may be late."""
 
 Point = tuple[int, int]
 
@@ -98,7 +99,9 @@ class Releases:
         """Guesses the grid from the first releases, and places them."""
         begin_ns = self._first[0]
         gaps = [b - a for a, b in pairwise(self._first)]
-        period_ns = self._period_ns = max(1, median_low(gaps))
+        median_ns = max(1, median_low(gaps))
+        points = sum((gap_ns + median_ns // 2) // median_ns for gap_ns in gaps)
+        period_ns = self._period_ns = max(1, sum(gaps) // max(1, points))
         # The first release may be late itself; an early one of some begins the grid.
         half_ns = period_ns // 2
         phases = sorted(
@@ -116,7 +119,7 @@ class Releases:
         ahead_ns = release_ns - self._point_ns
         points = (ahead_ns + self._period_ns // 8) // self._period_ns
         late_ns = ahead_ns - points * self._period_ns
-        self._point_ns += points * self._period_ns + (late_ns // 8 if late_ns > 0 else late_ns)
+        self._point_ns += points * self._period_ns + min(late_ns // 8, self._period_ns // 64)
         self._has_grid = points > 0 or not self._points.count
         self._singles += points == 1
         self._number += points
