@@ -295,6 +295,21 @@ def test_short_sleeps_inside_are_bursts(jitter_us: int, tmp_path: Path) -> None:
     assert (found["cost_max_ns"], found["activations_per_job_max"]) == (600_000, 3)
 
 
+@pytest.mark.parametrize("lost", [10, 600])
+def test_a_burst_that_was_not_seen_whole_does_not_count(lost: int, tmp_path: Path) -> None:
+    """700 bursts of three jobs: one has lost events, and the last may go on after the trace."""
+    lines = []
+    for number in range(700):
+        start = 1000 + 10_000 * number
+        for part in range(3):
+            lines += job(start + 250 * part, 200 + number % 7, PUMP)
+        if number == lost:
+            lines[-3:-1] = ["CPU:0 [LOST 2 EVENTS]"]
+    found = thread(observed(tmp_path, lines), "pump")
+    assert (found["kind"], found["jobs"], found["partial"]) == ("bursty", 698, 1)
+    assert (found["period_ns"], found["cost_max_ns"]) == (10_000_000, 618_000)
+
+
 def test_damage_is_counted_and_the_first_line_named(tmp_path: Path) -> None:
     lines = ["# tracer: nop", "cpus=2", *jobs(PUMP, 3, 1000, 100)]
     lines[4:4] = ["gibberish", f"{at(1050)}sched_switch: prev_comm=pump prev_p"]
@@ -408,6 +423,8 @@ def test_our_own_traces_are_read_as_well(tmp_path: Path) -> None:
     trace, out = str(tmp_path / "run.hpt"), str(tmp_path / "out.toml")
     runner = CliRunner()
     runner.invoke(main, ["simulate", system, "--horizon", "2s", "--trace", trace])
+    piped = answer("-", data=Path(trace).read_bytes(), code=2)
+    assert "<stdin>: found a trace of ours; allowed: text, or its file" in piped.stderr
     answer(trace, "-o", out)
     found = {
         (domain.name, one.name): one for domain in load_system(out).domains for one in domain.tasks

@@ -98,17 +98,20 @@ class Thread:
     def add(self, job: Job) -> None:
         """Takes a job that was seen whole."""
         self.jobs.add(job)
+        self._follow(job)
+
+    def add_partial(self, end_ns: int) -> None:
+        """Takes note of a job that was not seen whole; the burst that it is in does not count."""
+        self.partial += 1
+        self._follow(Job(None, 0, end_ns))
+
+    def _follow(self, job: Job) -> None:
         if self._inside_ns is not None:
             self._join(job)
             return
         self._first.append(job)
         if len(self._first) == WARM_UP:
             self.part()
-
-    def add_partial(self, end_ns: int) -> None:
-        """Takes note of a job that was not seen whole; the burst that it is in does not count."""
-        self.partial += 1
-        self._burst, self._in_burst = Job(None, 0, end_ns), 0
 
     def part(self) -> None:
         """Says which sleeps are inside of bursts, from those seen so far, once."""

@@ -61,6 +61,8 @@ def observe(name: str, asked: Asked) -> ObservationResult:
     """
     with _opened(name) as file:
         if file.peek(8).startswith(b"HPTRACE1"):
+            if name == STDIN:
+                raise InputError(shown_name(name), None, "", "a trace of ours", "text, or its file")
             return _observe_recorded(name, asked)
         is_packed = file.peek(2).startswith(b"\x1f\x8b")
         lines = TraceLines(gzip.GzipFile(fileobj=file) if is_packed else file)

@@ -55,7 +55,6 @@ class Releases:
         # number on the period is guessed anew.
         self._period_ns = self._point_ns = self._number = 0
         self._again = WARM_UP
-        self._singles = 0
         self._has_grid = True
 
     def add(self, release_ns: int) -> None:
@@ -75,12 +74,12 @@ class Releases:
     def grid(self, resolution_ns: int) -> Grid | None:
         """Returns the grid of the releases, or None if they have none.
 
-        They have one if no two belong to one point of it, and most to the one after that of the
-        release before. `resolution_ns` is the clock's.
+        They have one if no two belong to one point of it, and no more points are without a release
+        than have one. `resolution_ns` is the clock's.
         """
         if len(self._first) > 1:
             self._begin()
-        if not (self._has_grid and self._period_ns and 2 * self._singles >= self.count - 1):
+        if not (self._has_grid and self._period_ns and self._number < 2 * self.count):
             return None
         points = self._points
         fitted = points.fitted()
@@ -121,7 +120,6 @@ class Releases:
         late_ns = ahead_ns - points * self._period_ns
         self._point_ns += points * self._period_ns + min(late_ns // 8, self._period_ns // 64)
         self._has_grid = points > 0 or not self._points.count
-        self._singles += points == 1
         self._number += points
         self._points.add((self._number, release_ns))
         if self._number >= self._again:

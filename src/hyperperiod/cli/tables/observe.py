@@ -26,7 +26,11 @@ def observation_lines(result: ObservationResult) -> Iterator[str | Table]:
     if often:
         yield _threads(often, result.margin)
     yield _cpus(result)
-    rare = [f"{one.name} ({one.activations})" for one in result.threads if one.kind == "rare"]
+    rare = [
+        f"{one.name} ({one.activations})"
+        for one in result.threads
+        if one.kind == "rare" and one.activations
+    ]
     if rare:
         yield f"fewer than {result.least} activations: {some_names(rare)}"
     if result.ended_early:
