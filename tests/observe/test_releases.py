@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 
@@ -67,6 +67,52 @@ def test_what_has_no_grid_gets_none_that_does_not_hold(seed: int) -> None:
         releases.append(releases[-1] + draw.randint(0, longest_ns))
     grid = grid_of(releases)
     assert grid is None or holds(releases, grid), (seed, grid)
+
+
+def late(seed: int, count: int, late_us: int, hole: int = 0) -> list[int]:
+    """Releases every 10 ms, each late by up to so much, and a hole in the middle."""
+    draw = random.Random(f"late {seed}")
+    points = [*range(count // 2), *range(count // 2 + hole, count + hole)]
+    return [10**12 + point * 10**7 + draw.randint(0, late_us) * 1000 for point in points]
+
+
+@pytest.mark.parametrize("count", [60, 500, 2000])
+@pytest.mark.parametrize("late_us", [100, 2000, 3000])
+def test_lateness_of_a_third_is_no_matter_however_long_one_looks(count: int, late_us: int) -> None:
+    for seed in range(3):
+        grid = grid_of(late(seed, count, late_us), 1000)
+        assert grid is not None
+        assert abs(grid.period_ns - 10**7) * count <= late_us * 1000
+        assert grid.jitter_ns <= 1.2 * late_us * 1000
+
+
+@pytest.mark.parametrize("hole", [20, 100, 200, 1000])
+def test_a_hole_gives_no_other_period(hole: int) -> None:
+    for seed in range(20):
+        grid = grid_of(late(seed, 300, 1000, hole), 1000)
+        assert (grid is None) == (hole >= 200)
+        assert grid is None or abs(grid.period_ns - 10**7) * 300 <= 10**6 >= grid.jitter_ns
+
+
+@pytest.mark.parametrize("count", [50, 500, 2000])
+@pytest.mark.parametrize("varies_ns", [3 * 10**4, 3 * 10**5, 3 * 10**6])
+def test_sleeps_after_each_job_are_no_grid(count: int, varies_ns: int) -> None:
+    for seed in range(5):
+        draw = random.Random(f"sleeps {seed}")
+        gaps = (10**7 + draw.randint(0, varies_ns) for _ in range(count))
+        assert grid_of(list(accumulate(gaps, initial=10**12))) is None
+
+
+def test_a_cycle_of_two_gaps_is_no_grid_of_a_third() -> None:
+    gaps = [8 * 10**6, 12 * 10**6] * 300
+    assert grid_of(list(accumulate(gaps, initial=10**12))) is None
+
+
+def test_time_that_goes_back_leaves_no_grid() -> None:
+    found = Releases()
+    for release_ns in (*range(1000, 9000, 10), *range(900, 9900, 10)):
+        found.add(release_ns)
+    assert (found.gap_min_ns, found.grid(1)) == (10, None)
 
 
 def test_the_least_gap_is_known_at_once() -> None:

@@ -13,6 +13,10 @@ each taken for as many as it has median gaps, later that of the grid found so fa
 to the last point that it is early for by no more than an eighth of a period. The point after that
 one follows an early release at once, and a late one slowly.
 
+Whoever sleeps for a while after each job keeps gaps, not phases: the longer one looks, the further
+these wander. On a grid a release that is late is caught up with. So there is none where the jitter
+is more than twice of what releases are ever late for and caught up with, from one to the next.
+
 The period found is rarely a round number, for clocks and timers are not. It is rounded as far as
 the mean lateness grows by no more than the clock's resolution and a quarter of itself. The jitter
 is that of the rounded period, so what was seen fits the period and jitter that are said.
@@ -28,6 +32,12 @@ from typing import NamedTuple
 
 WARM_UP = 512
 """So many releases are looked at together, for a first guess of the period."""
+_FULL = Fraction(7, 10)
+"""So many points of a grid have releases: of two thirds, pairs of releases would make one."""
+_WANDERS = 2
+"""The most of a jitter against what is caught up with; see tests/observe for what holds of it."""
+_SLOWLY = 1024
+"""So many periods later the grid has followed late releases by one: far less than clocks differ."""
 _SETTLED = 16
 """So many releases say where the grid begins: the first of all may be late."""
 
@@ -56,11 +66,13 @@ class Releases:
         self._period_ns = self._point_ns = self._number = 0
         self._again = WARM_UP
         self._has_grid = True
+        # The most that a release was later than the one before, and that it was less late.
+        self._delay_ns = self._caught_up_ns = 0
 
     def add(self, release_ns: int) -> None:
-        """Takes the next release, which is no earlier than the one before."""
+        """Takes the next release; one before the last says that time went back: no grid is left."""
         self.count += 1
-        if self._last_ns is not None:
+        if self._last_ns is not None and release_ns >= self._last_ns:
             gap_ns = release_ns - self._last_ns
             self.gap_min_ns = gap_ns if self.gap_min_ns is None else min(gap_ns, self.gap_min_ns)
         self._last_ns = release_ns
@@ -74,12 +86,12 @@ class Releases:
     def grid(self, resolution_ns: int) -> Grid | None:
         """Returns the grid of the releases, or None if they have none.
 
-        They have one if no two belong to one point of it, and no more points are without a release
-        than have one. `resolution_ns` is the clock's.
+        They have one if no two belong to one point of it, most points have one, and their phases do
+        not wander. `resolution_ns` is the clock's.
         """
         if len(self._first) > 1:
             self._begin()
-        if not (self._has_grid and self._period_ns and self._number < 2 * self.count):
+        if not (self._has_grid and self._period_ns and self.count >= _FULL * self._number):
             return None
         points = self._points
         fitted = points.fitted()
@@ -92,39 +104,63 @@ class Releases:
             and (points.lateness(Fraction(period_ns)) <= allowed or unit == 1)
         )
         jitter_ns = points.jitter_ns(period_ns)
-        return Grid(period_ns, fitted, jitter_ns) if jitter_ns < period_ns else None
+        # Both are known to a tick at each end.
+        caught_up_ns = min(self._delay_ns, self._caught_up_ns) + 2 * resolution_ns
+        if jitter_ns >= min(period_ns, _WANDERS * caught_up_ns):
+            return None
+        return Grid(period_ns, fitted, jitter_ns)
 
     def _begin(self) -> None:
-        """Guesses the grid from the first releases, and places them."""
-        begin_ns = self._first[0]
+        """Guesses the grid from the first releases, and places them: twice, for the grid that is
+        found is a far better guess."""
         gaps = [b - a for a, b in pairwise(self._first)]
         median_ns = max(1, median_low(gaps))
         points = sum((gap_ns + median_ns // 2) // median_ns for gap_ns in gaps)
-        period_ns = self._period_ns = max(1, sum(gaps) // max(1, points))
-        # The first release may be late itself; an early one of some begins the grid.
-        half_ns = period_ns // 2
-        phases = sorted(
-            (release_ns - begin_ns + half_ns) % period_ns - half_ns
-            for release_ns in self._first[:_SETTLED]
-        )
-        self._point_ns = begin_ns + phases[len(phases) // 8]
-        for release_ns in self._first:
-            self._place(release_ns)
+        self._period_ns = max(1, sum(gaps) // max(1, points))
+        self._place_first()
+        if self._points.count > 1:
+            self._period_ns = self._fitted_ns()
+            self._place_first()
         self._first.clear()
 
+    def _place_first(self) -> None:
+        """Places the first releases on a grid of the period guessed."""
+        self._points = _Points()
+        self._number, self._again, self._has_grid = 0, WARM_UP, True
+        self._delay_ns = self._caught_up_ns = 0
+        # The first release may be late itself; an early one of some begins the grid.
+        half_ns = self._period_ns // 2
+        phases = sorted(
+            (release_ns - self._first[0] + half_ns) % self._period_ns - half_ns
+            for release_ns in self._first[:_SETTLED]
+        )
+        self._point_ns = self._first[0] + phases[len(phases) // 8]
+        for release_ns in self._first:
+            self._place(release_ns)
+
     def _place(self, release_ns: int) -> None:
-        if not self._has_grid:
-            return
-        ahead_ns = release_ns - self._point_ns
-        points = (ahead_ns + self._period_ns // 8) // self._period_ns
-        late_ns = ahead_ns - points * self._period_ns
-        self._point_ns += points * self._period_ns + min(late_ns // 8, self._period_ns // 64)
-        self._has_grid = points > 0 or not self._points.count
+        points = self._points_in(release_ns - self._point_ns)
+        if self._points.count:
+            self._has_grid &= points > 0
+            if not self._has_grid:
+                return
+            gap_ns = release_ns - self._points.lower[-1][1]
+            delay_ns = gap_ns - max(1, self._points_in(gap_ns)) * self._period_ns
+            self._delay_ns = max(self._delay_ns, delay_ns)
+            self._caught_up_ns = max(self._caught_up_ns, points * self._period_ns - gap_ns)
         self._number += points
+        self._point_ns += points * self._period_ns
+        self._point_ns += min(release_ns - self._point_ns, points * self._period_ns // _SLOWLY)
         self._points.add((self._number, release_ns))
         if self._number >= self._again:
             self._again = 2 * self._number
-            self._period_ns = max(1, round(self._points.fitted()))
+            self._period_ns = self._fitted_ns()
+
+    def _points_in(self, ahead_ns: int) -> int:
+        return (ahead_ns + self._period_ns // 8) // self._period_ns
+
+    def _fitted_ns(self) -> int:
+        return max(1, round(self._points.fitted()))
 
 
 class _Points:
@@ -137,7 +173,7 @@ class _Points:
         self.lower: list[Point] = []
 
     def add(self, point: Point) -> None:
-        """Takes a point that lies no further left than the one before."""
+        """Takes a point that lies further right than the one before."""
         self.count += 1
         self.sums = (self.sums[0] + point[0], self.sums[1] + point[1])
         for hull, side in ((self.upper, 1), (self.lower, -1)):
@@ -147,7 +183,7 @@ class _Points:
 
     def fitted(self) -> Fraction:
         """Returns the period of the least mean lateness, which is convex in the period."""
-        edges = [Fraction(b[1] - a[1], b[0] - a[0]) for a, b in pairwise(self.lower) if b[0] > a[0]]
+        edges = [Fraction(b[1] - a[1], b[0] - a[0]) for a, b in pairwise(self.lower)]
         late = self.lateness
         at = bisect_left(
             range(len(edges) - 1), True, key=lambda i: late(edges[i]) <= late(edges[i + 1])
