@@ -8,6 +8,7 @@ import json
 import random
 import re
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,7 @@ def test_a_trace_begins_and_ends_in_jobs_that_do_not_count(tmp_path: Path) -> No
     ("text", "lost"),
     [
         ("CPU:1 [LOST 17 EVENTS]", 17),
+        ("CPU:1 [LOST EVENTS]", 0),
         ("CPU:0 [5 EVENTS DROPPED]", 5),
         ("CPU:0 [EVENTS DROPPED]", 0),
     ],
@@ -139,6 +141,16 @@ def test_nothing_is_believed_across_lost_events(text: str, lost: int, tmp_path: 
     found = thread(result, "pump")
     assert (found["activations"], found["partial"], found["cost_max_ns"]) == (2, 1, 30_000)
     assert (result["gaps"], result.get("lost", 0)) == (1, lost)
+
+
+@pytest.mark.parametrize("length", [60, 90])
+def test_nothing_is_believed_across_a_switch_that_is_damaged(length: int, tmp_path: Path) -> None:
+    lines = [*job(100, 20, PUMP)[:2], switch(150, PUMP, "S", IDLE)[:length], *job(900, 30, PUMP)]
+    del lines[3:5]
+    result = observed(tmp_path, [*lines, *job(1000, 10, PUMP)])
+    found = thread(result, "pump")
+    assert (found["activations"], found["partial"], found["cost_max_ns"]) == (1, 1, 10_000)
+    assert (result["damaged"], "gaps" in result) == (1, False)
 
 
 def test_a_thread_that_is_caught_on_its_way_to_sleep(tmp_path: Path) -> None:
@@ -297,7 +309,7 @@ def test_short_sleeps_inside_are_bursts(jitter_us: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", [10, 600])
 def test_a_burst_that_was_not_seen_whole_does_not_count(lost: int, tmp_path: Path) -> None:
-    """700 bursts of three jobs: one has lost events, and the last may go on after the trace."""
+    """700 bursts of three jobs: one has lost events, and the first and last may be longer."""
     lines = []
     for number in range(700):
         start = 1000 + 10_000 * number
@@ -306,8 +318,26 @@ def test_a_burst_that_was_not_seen_whole_does_not_count(lost: int, tmp_path: Pat
         if number == lost:
             lines[-3:-1] = ["CPU:0 [LOST 2 EVENTS]"]
     found = thread(observed(tmp_path, lines), "pump")
-    assert (found["kind"], found["jobs"], found["partial"]) == ("bursty", 698, 1)
+    assert (found["kind"], found["jobs"], found["partial"]) == ("bursty", 697, 1)
     assert (found["period_ns"], found["cost_max_ns"]) == (10_000_000, 618_000)
+
+
+@pytest.mark.parametrize("seen", [1, 2])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_burst_whose_beginning_was_not_seen_moves_no_grid(
+    seen: int, is_first: bool, tmp_path: Path
+) -> None:
+    """One burst, the first in the trace or one after a gap, shows only its last jobs."""
+    bursts = [
+        [line for part in range(3) for line in job(1000 + 10_000 * number + 800 * part, 300, PUMP)]
+        for number in range(200)
+    ]
+    cut = 0 if is_first else 50
+    bursts[cut] = ["CPU:0 [LOST EVENTS]", *bursts[cut][-3 * seen :]]
+    found = thread(observed(tmp_path, chain.from_iterable(bursts)), "pump")
+    assert (found["kind"], found["jobs"]) == ("bursty", 198 if is_first else 196)
+    assert (found["period_ns"], found["jitter_ns"]) == (10_000_000, 0)
+    assert found["cost_max_ns"] == 900_000
 
 
 def test_damage_is_counted_and_the_first_line_named(tmp_path: Path) -> None:
@@ -330,6 +360,24 @@ def test_time_that_goes_back_ends_what_was_known(tmp_path: Path) -> None:
     result = observed(tmp_path, lines)
     assert result["backward"] == 1
     assert thread(result, "pump")["cost_max_ns"] == 100_000
+
+
+def test_two_traces_in_one_make_no_period_and_no_longer_span(tmp_path: Path) -> None:
+    result = observed(tmp_path, 2 * jobs(PUMP, 30, 1000, 100) + jobs(PUMP, 3, 1000, 100))
+    found = thread(result, "pump")
+    assert (found["kind"], found["period_ns"]) == ("sporadic", 1_000_000)
+    assert (result["span_ns"], result["backward"]) == (29_100_000, 2)
+
+
+def test_seconds_since_1970_are_times_as_well(tmp_path: Path) -> None:
+    found = thread(observed(tmp_path, jobs(PUMP, 30, 1000, 100, 1_764_331_000 * 10**6)), "pump")
+    assert (found["kind"], found["jobs"], found["period_ns"]) == ("periodic", 30, 1_000_000)
+
+
+def test_a_priority_that_is_lent_is_not_the_threads(tmp_path: Path) -> None:
+    lines = [line.replace("prio=120", "prio=40") for line in jobs(PUMP, 30, 1000, 100)]
+    lines[-1] = lines[-1].replace("prio=40", "prio=3")
+    assert thread(observed(tmp_path, lines), "pump")["priority"] == 40
 
 
 def test_packed_and_piped_traces_are_the_same(tmp_path: Path) -> None:

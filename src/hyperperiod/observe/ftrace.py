@@ -61,7 +61,9 @@ class Interrupt(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """From here on nothing is known of what was: events were lost, or time went back."""
+    """Nothing is known of what was before: the trace begins, events were lost, time went back."""
+
+    time_ns: int
 
 
 Event = Switch | Wake | Exit | Interrupt | Gap
@@ -69,7 +71,7 @@ Event = Switch | Wake | Exit | Interrupt | Gap
 # Thread, process (perf: before the thread), cpu, flags, time, event, and what is said of it.
 _LINE = re.compile(
     r"\s*+(?:\S.{0,40}?)(?:-|\s+)(\d{1,10})(?:/(\d{1,10}))?\s+(?:\(\s*(\d{1,10}|-+)\)\s+)?"
-    r"\[(\d{1,5})\]\s+(?:(\S{4,8})\s+)?(\d{1,9})\.(\d{6,9}):\s+(?:\w+:)?(\w+):\s*(.*)"
+    r"\[(\d{1,5})\]\s+(?:(\S{4,8})\s+)?(\d{1,10})\.(\d{6,9}):\s+(?:\w+:)?(\w+):\s*(.*)"
 )
 _SWITCH = (
     re.compile(
@@ -89,7 +91,7 @@ _INTERRUPTS = {
     "softirq_entry": ("softirq", True),
     "softirq_exit": ("softirq", False),
 }
-_LOST = re.compile(r"LOST (?:lost )?(\d+)|\[(?:(\d+) )?EVENTS DROPPED")
+_LOST = re.compile(r"\bLOST (?:lost )?(\d*)|\[(?:(\d+) )?EVENTS DROPPED")
 _OVERWRITTEN = re.compile(r"#\s+entries-in-buffer/entries-written:\s*(\d+)/(\d+)")
 # What stands between events: comments, what trace-cmd says of the file, and stacks.
 _BETWEEN = re.compile(r"\s*$|\s*#|cpus=\d|version = |CPU \d+ is empty| => |\s+[0-9a-f]{6,16} ")
@@ -114,6 +116,9 @@ class TraceLines:
         self.digits = 6
         self.first_ns: int | None = None
         self.last_ns = 0
+        self._now_ns = 0
+        # Whether something may be missing before the next event.
+        self._misses = True
         self.processes: dict[int, int] = {}
 
     @property
@@ -129,7 +134,7 @@ class TraceLines:
             if match is not None:
                 yield from self._event(match, line)
             else:
-                yield from self._other(line)
+                self._other(line)
 
     def _whole_lines(self) -> Iterator[str]:
         """Yields lines without their ends, a long one cut short; the last only if it has an end."""
@@ -153,12 +158,15 @@ class TraceLines:
             self.processes[pid] = int(first if second is not None else process)
         self.digits = max(self.digits, len(decimals))
         time_ns = int(seconds) * 10**9 + int(decimals.ljust(9, "0"))
-        if self.first_ns is None:
-            self.first_ns = time_ns
-        elif time_ns < self.last_ns:
+        if self._now_ns > time_ns:
             self.backward += 1
-            yield Gap()
-        self.last_ns = time_ns
+            self._misses = True
+        if self._misses:
+            self._misses = False
+            yield Gap(time_ns)
+        self._now_ns = time_ns
+        self.first_ns = time_ns if self.first_ns is None else min(time_ns, self.first_ns)
+        self.last_ns = max(time_ns, self.last_ns)
         if event == "sched_switch":
             found = _either(_SWITCH, said)
             if found is None:
@@ -181,7 +189,7 @@ class TraceLines:
             else:
                 yield Exit(time_ns, int(found[2]))
 
-    def _other(self, line: str) -> Iterator[Event]:
+    def _other(self, line: str) -> None:
         lost = _LOST.search(line)
         overwritten = _OVERWRITTEN.match(line)
         if overwritten:
@@ -189,12 +197,13 @@ class TraceLines:
         elif lost:
             self.gaps += 1
             self.lost += int(lost[1] or lost[2] or 0)
-            yield Gap()
+            self._misses = True
         elif not _BETWEEN.match(line):
             self._damage(line)
 
     def _damage(self, line: str) -> None:
         self.damaged += 1
+        self._misses |= "sched_" in line
         if self.first_damaged is None:
             self.first_damaged = (self.lines, line.strip()[:60])
 

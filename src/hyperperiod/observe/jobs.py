@@ -78,7 +78,7 @@ class Thread:
         self.pid = pid
         self.names = [name]
         self.process: int | None = None
-        self.priority: int | None = None
+        self.priorities: Counter[int] = Counter()
         self.cpus: set[int] = set()
         self.wakers: Counter[int] = Counter()
         self.partial = 0
@@ -95,6 +95,11 @@ class Thread:
         """What the thread is called last: threads name themselves after they start."""
         return self.names[-1]
 
+    @property
+    def priority(self) -> int | None:
+        """The one that the thread has most often: that of a mutex it holds is not its own."""
+        return max(self.priorities, key=self.priorities.__getitem__, default=None)
+
     def add(self, job: Job) -> None:
         """Takes a job that was seen whole."""
         self.jobs.add(job)
@@ -103,7 +108,11 @@ class Thread:
     def add_partial(self, end_ns: int) -> None:
         """Takes note of a job that was not seen whole; the burst that it is in does not count."""
         self.partial += 1
-        self._follow(Job(None, 0, end_ns))
+        self.forget(end_ns)
+
+    def forget(self, time_ns: int) -> None:
+        """Before that nothing is known: a burst begins if the thread then sleeps for long."""
+        self._follow(Job(None, 0, time_ns))
 
     def _follow(self, job: Job) -> None:
         if self._inside_ns is not None:
@@ -140,7 +149,9 @@ class Thread:
 def _longest_inside(jobs: list[Job]) -> int:
     """Returns up to how long (ns) a thread with these first jobs sleeps inside of a burst."""
     sleeps = sorted(
-        max(1, b.release_ns - a.end_ns) for a, b in pairwise(jobs) if b.release_ns is not None
+        max(1, b.release_ns - a.end_ns)
+        for a, b in pairwise(jobs)
+        if a.release_ns is not None and b.release_ns is not None
     )
     if not sleeps:
         return 0
@@ -153,14 +164,15 @@ def _longest_inside(jobs: list[Job]) -> int:
 class _Life:
     """Where a thread is in its job: unknown, asleep, woken, preempted or running, since when."""
 
-    def __init__(self, thread: Thread, epoch: int) -> None:
+    def __init__(self, thread: Thread, gap: Gap) -> None:
         self.thread = thread
-        self.epoch = epoch
-        self.forget()
+        self.forget(gap)
         self.ends = False
 
-    def forget(self) -> None:
-        """Events were lost: nothing is known until the thread is woken up or sleeps."""
+    def forget(self, gap: Gap) -> None:
+        """After a gap nothing is known until the thread is woken up or sleeps."""
+        self.gap = gap
+        self.thread.forget(gap.time_ns)
         self.state = "unknown"
         self.whole = False
         self.release_ns: int | None = None
@@ -245,7 +257,7 @@ class Machine:
         self.ended_early = 0
         self._lives: dict[int, _Life] = {}
         self._ended: list[Thread] = []
-        self._epoch = 0
+        self._gap = Gap(0)
 
     def follow(self, lines: TraceLines) -> list[Thread]:
         """Returns the threads of a trace, but those that ended with fewer jobs than `least`."""
@@ -269,7 +281,7 @@ class Machine:
                 if event.pid in self._lives:
                     self._lives[event.pid].ends = True
             case Gap():
-                self._epoch += 1
+                self._gap = event
                 for cpu in self.cpus.values():
                     cpu.forget()
 
@@ -308,12 +320,11 @@ class Machine:
         name, pid, priority = who
         life = self._lives.get(pid)
         if life is None:
-            life = self._lives[pid] = _Life(Thread(pid, name), self._epoch)
-        if life.epoch != self._epoch:
-            life.epoch = self._epoch
-            life.forget()
+            life = self._lives[pid] = _Life(Thread(pid, name), self._gap)
+        elif life.gap is not self._gap:
+            life.forget(self._gap)
         thread = life.thread
-        thread.priority = priority
+        thread.priorities[priority] += 1
         if name != thread.names[-1]:
             thread.names = [*(one for one in thread.names if one != name), name][-8:]
         return life
