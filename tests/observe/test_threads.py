@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import os
 import random
 import re
+import threading
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -396,6 +399,7 @@ def test_packed_and_piped_traces_are_the_same(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "found no event; allowed: a trace: text of ftrace"),
+        ("#\n", "with the columns thread-pid [cpu] seconds.micros: event"),
         ("name = 'x'\n", "trace.txt:1: found \"name = 'x'\"; allowed: a trace"),
         (f"{wake(10, PUMP)}\n", "found no event sched_switch; allowed: one where a thread stops"),
         ("HPTRACE1 broken", "allowed"),
@@ -407,11 +411,55 @@ def test_what_is_no_trace_is_bad_input(text: str, message: str, tmp_path: Path) 
     assert message in answer(str(path), code=2).stderr
 
 
+@pytest.mark.parametrize("fill", [b"\0" * 4096, b"gibberish\n", b"#\n"])
+def test_what_never_ends_is_bad_input(fill: bytes, tmp_path: Path) -> None:
+    """A program writes on and on until nobody reads any more."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with contextlib.suppress(BrokenPipeError), pipe.open("wb") as file:
+            while True:
+                file.write(4096 // len(fill) * fill)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    assert "allowed: a trace" in answer(str(pipe), code=2).stderr
+    writer.join()
+
+
+def test_what_cannot_be_read_is_named() -> None:
+    assert "/proc/self/mem: found input/output error" in answer("/proc/self/mem", code=2).stderr
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\udcffb"])
+def test_a_trace_may_have_any_name(name: str, tmp_path: Path) -> None:
+    path, out = tmp_path / f"{name}.txt", tmp_path / "out.toml"
+    path.write_text("".join(f"{line}\n" for line in two_threads()))
+    assert "a?b.txt: " in answer(str(path), "-o", str(out)).stdout
+    assert load_system(out).name == "a?b"
+
+
+def test_too_many_threads_for_a_system_are_told_with_what_helps(tmp_path: Path) -> None:
+    lines = [
+        line for pid in range(1, 1026) for line in jobs(("w", pid), 2, 10**6, 10, 1000 + 20 * pid)
+    ]
+    path, out = tmp_path / "trace.txt", str(tmp_path / "out.toml")
+    path.write_text("".join(f"{line}\n" for line in in_order(lines)))
+    error = answer(str(path), "--least", "2", "-o", out, code=2).stderr
+    assert "found 1025 vcpus on pcpu 0; allowed: at most 1024: --only leaves threads out" in error
+    answer(str(path), "--least", "2", "-o", out, "--domain", "all=w")
+
+
 def test_bad_options_are_named(tmp_path: Path) -> None:
     path = tmp_path / "trace.txt"
     path.write_text("".join(f"{line}\n" for line in jobs(PUMP, 3, 1000, 100)))
     assert "--only: found '('" in answer(str(path), "--only", "(", code=2).stderr
     assert "--domain: found 'x'" in answer(str(path), "--domain", "x", code=2).stderr
+    for name in ("a;b", " x", "y" * 80, "a\nb", "a\udcffb"):
+        assert f"found {name!r}" in answer(str(path), "--domain", f"{name}=.", code=2).stderr
+    idle = answer(str(path), "--domain", "idle=.", code=2).stderr
+    assert "--domain: found 'idle'; allowed: a name other than idle" in idle
     out = str(tmp_path / "out.toml")
     assert "found no thread that becomes a task" in answer(str(path), "-o", out, code=2).stderr
     assert not Path(out).exists()
@@ -472,7 +520,7 @@ def test_our_own_traces_are_read_as_well(tmp_path: Path) -> None:
     runner = CliRunner()
     runner.invoke(main, ["simulate", system, "--horizon", "2s", "--trace", trace])
     piped = answer("-", data=Path(trace).read_bytes(), code=2)
-    assert "<stdin>: found a trace of ours; allowed: text, or its file" in piped.stderr
+    assert "<stdin>: found a trace of ours on standard input; allowed: text" in piped.stderr
     answer(trace, "-o", out)
     found = {
         (domain.name, one.name): one for domain in load_system(out).domains for one in domain.tasks

@@ -25,6 +25,8 @@ from hyperperiod.cli.table import Table
 from hyperperiod.cli.tables.observe import observation_lines
 from hyperperiod.model.result_object import json_text
 from hyperperiod.model.units import format_time
+from hyperperiod.model.values import NAME_ALLOWED, plain_name
+from hyperperiod.model.words import RESERVED_NAMES
 from hyperperiod.observe.observe import Asked
 from hyperperiod.observe.observe import observe as observe_trace
 from hyperperiod.observe.result import ObservationResult
@@ -54,6 +56,11 @@ def _read_domains(
         pattern = _read_pattern(ctx, param, rest)
         if not (name and equals and pattern):
             raise click.BadParameter(f"found {text!r}; allowed: NAME=REGEX, such as video=^gst")
+        if plain_name(name, "") != name or not name.isprintable():
+            raise click.BadParameter(f"found {name!r}; allowed: {NAME_ALLOWED}")
+        if name in RESERVED_NAMES:
+            allowed = f"a name other than {', '.join(RESERVED_NAMES)}"
+            raise click.BadParameter(f"found {name!r}; allowed: {allowed}")
         found.append((name, pattern))
     return found
 
@@ -85,7 +92,7 @@ def _observe_live(span_ns: int, asked: Asked) -> ObservationResult:
     callback=read_name(".toml"),
     shell_complete=complete.files,
     metavar="SYSTEM.toml",
-    help="Write the tasks as a system for analyze, fit and linux start.",
+    help="Write the tasks as a system for fit, which chooses pcpus and interfaces.",
 )
 @click.option(
     "--only", callback=_read_pattern, metavar="REGEX", help="Only threads with such a name."
@@ -130,7 +137,7 @@ def observe(
     """TRACE is text of ftrace, as the kernel, `trace-cmd report` or `perf script` write it, plain
     or packed (.gz), or - for standard input; or a trace of ours (.hpt). From when a thread is woken
     up to when it sleeps again is one job. Found are execution times, periods, jitter, who wakes up
-    whom: measured, not proved. Interfaces are left open: `fit` chooses them.
+    whom: measured, not proved. Interfaces and pcpus are left open: `fit` chooses them.
     """
     if (trace_file is None) == (live_ns is None):
         found = "neither TRACE nor --live" if live_ns is None else "--live beside TRACE"

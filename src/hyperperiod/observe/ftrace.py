@@ -21,6 +21,10 @@ from typing import NamedTuple
 
 LINE_LIMIT = 4096
 """No line of these tools is longer, and no search in one takes long."""
+_ENDLESS = 1 << 20
+"""What has so many bytes without an end of line is no line: a device, or blocks of zeros."""
+_NO_TRACE = 100_000
+"""What has so many lines without an event is no trace."""
 
 
 class Switch(NamedTuple):
@@ -130,6 +134,8 @@ class TraceLines:
         """Yields the events of the trace in order."""
         for line in self._whole_lines():
             self.lines += 1
+            if self.lines > _NO_TRACE and not self.events:
+                return
             match = _LINE.match(line)
             if match is not None:
                 yield from self._event(match, line)
@@ -140,13 +146,14 @@ class TraceLines:
         """Yields lines without their ends, a long one cut short; the last only if it has an end."""
         try:
             while data := self.file.readline(LINE_LIMIT):
-                rest = data
+                rest, length = data, 0
                 while not rest.endswith(b"\n"):
                     rest = self.file.readline(LINE_LIMIT)
-                    if not rest:
+                    length += len(rest)
+                    if not rest or length > _ENDLESS:
                         self.is_cut = True
                         return
-                yield _shown(data.decode("utf-8", "replace").rstrip("\r\n"))
+                yield shown(data.decode("utf-8", "replace").rstrip("\r\n"))
         except (EOFError, zlib.error, gzip.BadGzipFile):
             self.is_cut = True
 
@@ -208,8 +215,8 @@ class TraceLines:
             self.first_damaged = (self.lines, line.strip()[:60])
 
 
-def _shown(line: str) -> str:
-    """The line without what would steer a terminal: threads may call themselves anything."""
+def shown(line: str) -> str:
+    """Returns the line without what would steer a terminal: names may have anything in them."""
     if line.isprintable():
         return line
     return "".join(one if one.isprintable() or one == "\t" else "?" for one in line)

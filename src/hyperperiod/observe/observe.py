@@ -16,7 +16,8 @@ import gzip
 import io
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import chain, count
 from pathlib import Path
@@ -27,7 +28,7 @@ from hyperperiod.model.load import STDIN, require_file, require_readable, shown_
 from hyperperiod.model.units import format_time
 from hyperperiod.model.values import NAME_LIMIT, plain_name
 from hyperperiod.model.words import RESERVED_NAMES
-from hyperperiod.observe.ftrace import TraceLines
+from hyperperiod.observe.ftrace import TraceLines, shown
 from hyperperiod.observe.jobs import INTERRUPT, Machine, Series, Thread
 from hyperperiod.observe.releases import Grid
 from hyperperiod.observe.result import (
@@ -37,6 +38,7 @@ from hyperperiod.observe.result import (
     ObservedThread,
     Waker,
 )
+from hyperperiod.whole_file import error_text
 
 ALLOWED = "a trace: text of ftrace, trace-cmd report or perf script, plain or .gz, or .hpt"
 _CHAIN = Fraction(95, 100)
@@ -62,7 +64,8 @@ def observe(name: str, asked: Asked) -> ObservationResult:
     with _opened(name) as file:
         if file.peek(8).startswith(b"HPTRACE1"):
             if name == STDIN:
-                raise InputError(shown_name(name), None, "", "a trace of ours", "text, or its file")
+                found = "a trace of ours on standard input"
+                raise InputError(shown_name(name), None, "", found, "text")
             return _observe_recorded(name, asked)
         is_packed = file.peek(2).startswith(b"\x1f\x8b")
         lines = TraceLines(gzip.GzipFile(fileobj=file) if is_packed else file)
@@ -103,8 +106,8 @@ def observe(name: str, asked: Asked) -> ObservationResult:
 
 def _common(name: str, asked: Asked) -> dict[str, Any]:
     return {
-        "trace": shown_name(name),
-        "observed": plain_name(Path(name).name.partition(".")[0].strip("-"), "observed"),
+        "trace": shown(shown_name(name)),
+        "observed": plain_name(shown(Path(name).name).partition(".")[0].strip("-"), "observed"),
         "least": asked.least,
         "margin": float(asked.margin),
     }
@@ -130,29 +133,33 @@ def _observe_recorded(name: str, asked: Asked) -> ObservationResult:
     )
 
 
-def _opened(name: str) -> io.BufferedReader:
-    """The bytes of a file or of standard input, of which the first can be looked at."""
+@contextmanager
+def _opened(name: str) -> Iterator[io.BufferedReader]:
+    """The bytes of a file or of standard input, of which the first can be looked at; InputError if
+    they cannot be read, now or later."""
     try:
         if name != STDIN:
             require_readable(name, ALLOWED)
-            return Path(name).open("rb")
+            with Path(name).open("rb") as file:
+                yield file
+        elif sys.stdin is None:
+            raise InputError(shown_name(name), None, "", "a closed standard input", ALLOWED)
+        else:
+            raw: Any = sys.stdin.buffer
+            yield io.BufferedReader(raw)
     except OSError as error:
-        reason = (error.strerror or "an unreadable file").lower()
-        raise InputError(name, None, "", reason, ALLOWED) from None
-    if sys.stdin is None:
-        raise InputError(shown_name(name), None, "", "a closed standard input", ALLOWED)
-    raw: Any = sys.stdin.buffer
-    return io.BufferedReader(raw)
+        raise InputError(shown_name(name), None, "", error_text(error), ALLOWED) from None
 
 
 def _no_trace(name: str, lines: TraceLines) -> InputError:
     """The error of a text in which no thread gives way to another."""
     if lines.events:
         return InputError(name, None, "", "no event sched_switch", "one where a thread stops")
+    allowed = f"{ALLOWED}, with the columns thread-pid [cpu] seconds.micros: event"
     if lines.first_damaged is None:
-        return InputError(name, None, "", "no event", ALLOWED)
+        return InputError(name, None, "", "no event", allowed)
     line, text = lines.first_damaged
-    return InputError(name, line, "", repr(text[:40]), ALLOWED)
+    return InputError(name, line, "", repr(text[:40]), allowed)
 
 
 class _Found(NamedTuple):

@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"(period|wcet|jitter) = ")
 
 def system_text(result: ObservationResult) -> str:
     """Returns the file of a system whose tasks are those threads, with what was measured beside
-    each number; InputError if there are none."""
+    each number; InputError if there are none, or more than a system may have."""
     inside: dict[str, list[ObservedThread]] = {}
     for thread in result.threads:
         if thread.domain is not None:
@@ -36,13 +36,17 @@ def system_text(result: ObservationResult) -> str:
         allowed = f"one with {result.least} activations whose execution time fits its period"
         raise InputError(result.trace, None, "", "no thread that becomes a task", allowed)
     span = format_time(result.span_ns)
-    system = System(
-        name=result.observed,
-        description=f"Observed for {span}: measured, not proved",
-        policy=parse_policy(POLICY),
-        pcpus=min(len(result.cpus), PCPU_LIMIT),
-        domains=tuple(_domain(name, threads) for name, threads in inside.items()),
-    )
+    try:
+        system = System(
+            name=result.observed,
+            description=f"Observed for {span}: measured, not proved",
+            policy=parse_policy(POLICY),
+            pcpus=min(len(result.cpus), PCPU_LIMIT),
+            domains=tuple(_domain(name, threads) for name, threads in inside.items()),
+        )
+    except InputError as error:
+        allowed = f"{error.allowed}: --only leaves threads out, --domain puts them together"
+        raise InputError(result.trace, None, "", error.found, allowed) from None
     head = (
         f"# Observed by hyperperiod observe in {result.trace}, for {span}. Every number below was\n"
         "# measured, not proved: a job that was never seen may run longer, or come earlier.\n"
