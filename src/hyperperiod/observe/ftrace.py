@@ -6,8 +6,9 @@
 So the kernel writes it (`/sys/kernel/tracing/trace`), with the columns of flags and of the process
 or without them; so do `trace-cmd report`, which may write a thread as `pump:42 [49]`, and
 `perf script`. Other events are passed over, and so are comments and stacks. A line that is none of
-these is damaged: it is counted, and the first is kept with its number. A last line without an end
-was cut off and is not believed. Nothing is kept but counts, and the process of each thread.
+these is damaged: it is counted, and the first is kept with its number; if it names an event of the
+scheduler, that is missing. A last line without an end was cut off and is not believed. Nothing is
+kept but counts, and the process of each thread.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ which only the wake-up was not seen has an execution time and no release.
 A job may be part of a burst: the thread sleeps in between, but not for long. How long that is
 follows from the first sleeps of the thread: they are sorted, and where one is longest against the
 one before, four times as long at least, the two kinds part; where there is no such place, a
-quarter of the median still is inside. Each thread is read in both ways, by jobs and by bursts.
+quarter of the median still is inside. Each thread is read in both ways, by jobs and by bursts. A
+burst counts if the long sleeps before and after it were seen.
 """
 
 from __future__ import annotations

@@ -35,9 +35,9 @@ WARM_UP = 512
 _FULL = Fraction(7, 10)
 """So many points of a grid have releases: of two thirds, pairs of releases would make one."""
 _WANDERS = 2
-"""The most of a jitter against what is caught up with; see tests/observe for what holds of it."""
+"""So many times what is caught up with; lateness drawn anew for each of 60 releases is no more."""
 _SLOWLY = 1024
-"""So many periods later the grid has followed late releases by one: far less than clocks differ."""
+"""So many periods later the grid has followed late releases by one: clocks drift more slowly."""
 _SETTLED = 16
 """So many releases say where the grid begins: the first of all may be late."""
 
