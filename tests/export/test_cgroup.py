@@ -208,7 +208,7 @@ def test_the_scripts_put_quotas_on_cpus_of_their_own(tmp_path: Path) -> None:
 
 
 QUOTAS = """\
-busybox chmod +x /bin/load
+busybox chmod +x /bin/load /bin/gaps
 echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
 # under NAME QUOTA/PERIOD COMMAND...: in a cgroup of its own.
 under() {{
@@ -216,10 +216,10 @@ under() {{
     busybox mkdir $group
     echo "${{2%%/*}} ${{2#*/}}" >$group/cpu.max
     shift 2
-    busybox sh -c "echo \\$\\$ >$group/cgroup.procs; exec /bin/load $*"
+    busybox sh -c "echo \\$\\$ >$group/cgroup.procs; exec /bin/$*"
 }}
 for each in {each}; do under alone-${{each%%/*}} $each gaps 1000000; done >/left/gaps
-under others 25000/100000 hog &
+under others 25000/100000 load hog &
 under beside 15000/20000 gaps 1000000 >/left/beside
 """
 
@@ -237,7 +237,7 @@ def test_a_thread_alone_never_waits_longer_than_proved(tmp_path: Path) -> None:
     )
     quotas = [quota_us(judged, one, 0) for one in judged.domains]
     script = QUOTAS.format(each=" ".join(f"{quota}/{period}" for quota, period in quotas))
-    programs = {"bin/load": load_program(tmp_path)}
+    programs = {f"bin/{name}": load_program(tmp_path, name=name) for name in ("load", "gaps")}
     found = files_left(script, tmp_path, first="", programs=programs)
     rows = [[int(word) for word in line.split()] for line in found["gaps"].splitlines()]
     assert len(rows) == len(servers)

@@ -12,8 +12,6 @@
  *   load crowd COUNT          so many threads that never sleep
  *   load wakes COUNT US       sleeps for so long, so often, and prints how late (ns) it went on
  *   load wakes COUNT US FIRST_US  the first time for so long
- *   load gaps US              never sleeps for so long, prints the longest time (us) without the
- *                             cpu and how much of it (us) it had
  *   load headless             never sleeps; its first thread ends soon, another goes on
  *   load rooted               never sleeps, in the kernel, where it runs a program from which no
  *                             thread may be moved to another cpu
@@ -57,21 +55,6 @@ static uint64_t now_us(void) {
 static int fail(const char *what) {
     perror(what);
     return 1;
-}
-
-static int gaps(uint64_t for_us) {
-    uint64_t begin = now_us(), last = begin, longest = 0;
-
-    while (last < begin + for_us) {
-        uint64_t now = now_us();
-
-        if (now - last > longest)
-            longest = now - last;
-        last = now;
-    }
-    printf("%llu %llu\n", (unsigned long long)longest,
-           (unsigned long long)clock() * 1000000u / CLOCKS_PER_SEC);
-    return 0;
 }
 
 static int fifo(uint64_t run_us, useconds_t wait_us) {
@@ -257,8 +240,6 @@ int main(int count, char **words) {
         return crowd((unsigned int)atoi(words[2]));
     if (count >= 4 && count <= 5 && strcmp(words[1], "wakes") == 0)
         return wakes(atoi(words[2]), atol(words[3]), atol(words[count - 1]));
-    if (count == 3 && strcmp(words[1], "gaps") == 0)
-        return gaps(strtoull(words[2], NULL, 10));
     if (count == 2 && strcmp(words[1], "headless") == 0)
         return headless();
     if (count == 4 && strcmp(words[1], "fifo") == 0)

@@ -53,9 +53,10 @@ def test_a_thread_of_this_machine_is_found_live() -> None:
     assert done.returncode == 0, done.stderr
     result = checked(done.stdout)
     (found,) = result["threads"]
-    assert (found["name"], found["kind"]) == ("pump", "periodic")
-    # So far may a line turn between the earliest and the latest of so many releases.
-    assert abs(found["period_ns"] - 31_300_000) * (found["jobs"] - 1) <= 2 * found["jitter_ns"]
+    # How punctual it was is up to who else is on this machine.
+    assert found["name"] == "pump"
+    assert 2 <= found["activations"] <= result["span_ns"] / 31_300_000 + 1
+    assert found["woken_by"][0]["name"] == "interrupt"
     assert result["span_ns"] > 900_000_000
 
 

@@ -471,7 +471,7 @@ def test_no_flow_is_hidden_from_a_reader(old: str, new: str, files: Files) -> No
     told["flows"].append({"flow": "hog", "hops": [], "why": "nobody asked"})
     files.system.write_text(files.system.read_text() + HOG.replace(old, new))
     files.told.write_text(json.dumps(told))
-    assert [read(files.system, files.told)[0] for read in files.readers] == [2, 2]
+    assert {read(files.system, files.told)[0] for read in files.readers} == {2}
 
 
 def test_a_flow_is_not_taken_for_best_effort_by_its_words(files: Files) -> None:

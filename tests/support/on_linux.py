@@ -132,12 +132,12 @@ class OnLinux(NamedTuple):
     trace: Trace
 
 
-def load_program(folder: Path, kernel: str = KERNEL) -> bytes:
-    """The program of `load.c`, for the folder /bin of a machine with that kernel."""
-    program = folder / "load"
+def load_program(folder: Path, kernel: str = KERNEL, name: str = "load") -> bytes:
+    """The program of `load.c`, or of another name, for /bin of a machine with that kernel."""
+    program = folder / name
     compiler = COMPILER[KERNELS[kernel].architecture]
     command = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(program)]
-    subprocess.run([*command, str(TOP / "tests/linux/load.c")], check=True)
+    subprocess.run([*command, str(TOP / f"tests/linux/{name}.c")], check=True)
     return program.read_bytes()
 
 
