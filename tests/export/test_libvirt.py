@@ -30,7 +30,7 @@ def exported(folder: Path, target: str, one: System, cpus: list[int] | None = No
 
 
 def tuned(path: Path) -> list[tuple[str, dict[str, str], str | None]]:
-    """What a file says of the cpus of its domain."""
+    """Returns tag, attributes and text of each setting of cpus in the XML of a domain, in order."""
     found = ET.parse(path).getroot().find("cputune")
     assert found is not None
     return [(one.tag, one.attrib, one.text) for one in found]

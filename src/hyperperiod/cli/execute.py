@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hyperperiod.analysis.certificate import Certificate
+    from hyperperiod.analysis.result import AnalysisResult
     from hyperperiod.for_host import ForHost, HostCostOptions
     from hyperperiod.hosts.guard import Guard
     from hyperperiod.hosts.linux.attend import LinuxOptions
@@ -116,11 +117,13 @@ def execute(order: RunOrder) -> int:
             linux=linux,
             counted=ready.counted if ready else None,
         )
-        certificate = None
-        if order.certificate is not None:
-            certificate = write_certificate(order.certificate, analysis, analysis.result(), file)
-        if report_path is not None:
-            _write_report(report_path, system, analysis, result, recorded, certificate)
+        if order.certificate is not None or report_path is not None:
+            proved = analysis.result()
+            certificate = None
+            if order.certificate is not None:
+                certificate = write_certificate(order.certificate, analysis, proved, file)
+            if report_path is not None:
+                _write_report(report_path, system, proved, result, recorded, certificate)
     if order.as_json:
         click.echo(json_text(result))
     else:
@@ -380,7 +383,7 @@ def _trace_for_report(trace: Path | None, report: Path | None) -> Iterator[Path 
 def _write_report(
     path: Path,
     system: System,
-    analysis: Analysis,
+    analysis: AnalysisResult,
     result: RunResult,
     trace: Path | None,
     certificate: Certificate | None,
@@ -388,7 +391,7 @@ def _write_report(
     from hyperperiod.report import write_report
 
     with reading_bar(f"report of {system.name}") as progress:
-        write_report(path, system, analysis.result(), result, trace, progress, certificate)
+        write_report(path, system, analysis, result, trace, progress, certificate)
 
 
 def _why_not_exact(host: str) -> str:

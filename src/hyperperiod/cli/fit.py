@@ -13,16 +13,15 @@ from hyperperiod.analysis.fit.answer import Fitted, LoopRule, Options, Progress
 from hyperperiod.analysis.fit.fit import fit as fit_system
 from hyperperiod.analysis.fit.result import result_of
 from hyperperiod.analysis.fit.scoring import Least
-from hyperperiod.cli import complete
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     OneOf,
     WholeNumber,
     certificate_option,
     json_option,
+    output_option,
     policy_option,
     read_maybe,
-    read_name,
     read_share,
     read_time,
     system_argument,
@@ -31,7 +30,6 @@ from hyperperiod.cli.options import (
 from hyperperiod.cli.progress import status
 from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.systems import about, certified_file, read_system, write_certificate
-from hyperperiod.cli.table import Table
 from hyperperiod.cli.tables.fit import fit_lines
 from hyperperiod.model import Policy, System, to_toml
 from hyperperiod.model.result_object import json_text
@@ -107,15 +105,7 @@ def _read_range(
     help="How much processor time to look for the optimum.",
 )
 @click.option("--heuristics", is_flag=True, help="Without OR-Tools: no optimum, no bound of it.")
-@click.option(
-    "out_file",
-    "-o",
-    "--output",
-    callback=read_name(".toml"),
-    shell_complete=complete.files,
-    metavar="FILE.toml",
-    help="Write the fitted system.",
-)
+@output_option("FILE.toml", "Write the fitted system.")
 @certificate_option
 @json_option
 @wide_option
@@ -201,11 +191,7 @@ def _certify(certificate: str, out_file: str) -> None:
 
 def _show(result: FitResult, out_file: str | None) -> None:
     screen = Screen()
-    for line in fit_lines(result):
-        if isinstance(line, Table):
-            screen.table(line)
-        else:
-            screen.line(*([line] if isinstance(line, str) else line))
+    screen.all(fit_lines(result))
     if out_file is not None:
         screen.line(f"written to {out_file}")
 

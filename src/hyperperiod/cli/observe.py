@@ -14,14 +14,13 @@ from hyperperiod.cli import complete
 from hyperperiod.cli.options import (
     WholeNumber,
     json_option,
+    output_option,
     read_maybe,
-    read_name,
     read_share,
     wide_option,
 )
 from hyperperiod.cli.progress import status
 from hyperperiod.cli.screen import Screen
-from hyperperiod.cli.table import Table
 from hyperperiod.cli.tables.observe import observation_lines
 from hyperperiod.model.result_object import json_text
 from hyperperiod.model.units import format_time
@@ -85,14 +84,8 @@ def _observe_live(span_ns: int, asked: Asked) -> ObservationResult:
     metavar="TIME",
     help="Record this machine for so long, as root, in place of TRACE.",
 )
-@click.option(
-    "out_file",
-    "-o",
-    "--output",
-    callback=read_name(".toml"),
-    shell_complete=complete.files,
-    metavar="SYSTEM.toml",
-    help="Write the tasks as a system for fit, which chooses pcpus and interfaces.",
+@output_option(
+    "SYSTEM.toml", "Write the tasks as a system for fit, which chooses pcpus and interfaces."
 )
 @click.option(
     "--only", callback=_read_pattern, metavar="REGEX", help="Only threads with such a name."
@@ -159,10 +152,6 @@ def observe(
         click.echo(json_text(result))
         return
     screen = Screen()
-    for line in observation_lines(result):
-        if isinstance(line, Table):
-            screen.table(line)
-        else:
-            screen.line(line)
+    screen.all(observation_lines(result))
     if out_file is not None:
         screen.line(f"written to {out_file}")

@@ -193,6 +193,20 @@ certificate_option = click.option(
     help="Write the evidence for what holds, which hyperperiod-check checks.",
 )
 
+
+def output_option(metavar: str, text: str) -> Callable[[Command], Command]:
+    """Returns the option `-o` for a system file that a command writes, with its help text."""
+    return click.option(
+        "out_file",
+        "-o",
+        "--output",
+        callback=read_name(".toml"),
+        shell_complete=complete.files,
+        metavar=metavar,
+        help=text,
+    )
+
+
 report_option = click.option(
     "report_file",
     "--report",

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 import click
@@ -63,6 +63,16 @@ class Screen:
     def table(self, table: Table) -> None:
         """Prints a table, made to fit, and a blank line."""
         self._write(table.lines(self.width, colour=self.colour, ascii_only=self._ascii_only()))
+
+    def all(self, lines: Iterable[str | Sequence[str] | Table]) -> None:
+        """Prints lines, each whole or in parts, and tables, in their order."""
+        from hyperperiod.cli.table import Table
+
+        for line in lines:
+            if isinstance(line, Table):
+                self.table(line)
+            else:
+                self.line(*([line] if isinstance(line, str) else line))
 
     def _fitted(self, line: str, indent: int) -> Iterable[str]:
         if self.width is None:

@@ -41,11 +41,12 @@ done
 """
 
 
-def require_name(index: int, domain: Domain) -> None:
-    """Raises InputError for the domain of that number if no script can have its name."""
-    if not NAME.fullmatch(domain.name):
-        allowed = "letters, digits, _ and single . or - between them"
-        raise InputError("", None, f"domain[{index}].name", repr(domain.name), allowed)
+def require_names(system: System) -> None:
+    """Raises InputError for the first domain whose name no script can have."""
+    for index, domain in enumerate(system.domains):
+        if not NAME.fullmatch(domain.name):
+            allowed = "letters, digits, _ and single . or - between them"
+            raise InputError("", None, f"domain[{index}].name", repr(domain.name), allowed)
 
 
 def attach_script(system: System, groups: Mapping[str, str], then: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from hyperperiod.analysis import Analysis
-from hyperperiod.export.attach import REQUIRE_CGROUPS, attach_script, require_name
+from hyperperiod.export.attach import REQUIRE_CGROUPS, attach_script, require_names
 from hyperperiod.export.pools import (
     Pool,
     beginning,
@@ -102,8 +102,7 @@ def export_cgroup(
     chosen = chosen_pcpus(system, cpus)
     system = complete(Analysis(system))
     groups = pools_each(system, chosen, f"quota-{plain_name(system)}-")
-    for index, domain in enumerate(system.domains):
-        require_name(index, domain)
+    require_names(system)
     lines = []
     for group in groups:
         lines.append(f"group {group.name} {','.join(map(str, group.cpus))}")

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from hyperperiod.analysis import Analysis
-from hyperperiod.export.attach import attach_script, require_name
+from hyperperiod.export.attach import attach_script, require_names
 from hyperperiod.export.pools import (
     Pool,
     beginning,
@@ -65,8 +65,8 @@ def export_deadline(
     chosen = chosen_pcpus(system, cpus)
     system = complete(Analysis(system))
     partitions = pools_of(system, chosen)
+    require_names(system)
     for index, domain in enumerate(system.domains):
-        require_name(index, domain)
         _require_taken(f"domain[{index}]", domain)
     for partition in partitions:
         _require_admitted(partition)

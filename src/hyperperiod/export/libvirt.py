@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from hyperperiod.analysis import Analysis
-from hyperperiod.export.attach import require_name
+from hyperperiod.export.attach import require_names
 from hyperperiod.export.pools import Pool, beginning, chosen_pcpus, of_flows, pools_each
 from hyperperiod.export.quota import NOT_GUARANTEED, quota_us
 from hyperperiod.export.stock import on_own_pcpus, without_best_effort
@@ -76,8 +76,7 @@ def export_libvirt(
     """
     chosen = chosen_pcpus(system, cpus)
     system = complete(Analysis(system))
-    for index, domain in enumerate(system.domains):
-        require_name(index, domain)
+    require_names(system)
     pools = pools_each(system, chosen)
     rest = next(cpu for cpu in range(len(chosen) + 1) if cpu not in chosen)
     quotas = [_quota(system, pool.domains[0]) if capped else None for pool in pools]

@@ -68,7 +68,9 @@ NOT_GUARANTEED: Final = f"""\
 - No `cpu.max.burst` may be set, nor a quota of a cgroup around these (`<global_quota>`). After a
   change the next quota may come only when the old period ends.
 """
-"""What a README says of quotas."""
+"""Lines of a README's list of what a host does not guarantee: when a quota is less than proved.
+
+Exports with quotas share them, that of libvirt's too."""
 
 
 def as_quotas(system: System) -> System:
