@@ -2,10 +2,11 @@
 """MISRA C:2012 on the core and on the glue for Xen, as cppcheck's addon reads them.
 
 `make misra`: the core is one translation unit (`tests/core_builds/entries.c` has each entry once)
-under fixed defines, so that this takes seconds. `make misra-xen`: the units of hosts/xen, as the
-Xen that was built last for arm64 has them (`misra_xen.py`). Rules that they depart from are rows of
-the two tables in `docs/misra.md`, each with its reason. Exit code 1: something breaks a rule that
-is no row there, or a row is of a rule that nothing breaks; 3: cppcheck or Xen is not there.
+under fixed defines, so that this takes seconds. `make misra-xen`: the units of hosts/xen as one, as
+the Xen that was built last for arm64 has them (`misra_xen.py`). Rules that they depart from are
+rows of the two tables in `docs/misra.md`, each with its reason. Exit code 1: something breaks a
+rule that is no row there, or a row is of a rule that nothing breaks; 3: cppcheck or Xen is not
+there.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ PAGE = ROOT / "docs" / "misra.md"
 XEN = ROOT / "build" / "xen" / "arm64"
 XEN_HEADING = "## The glue for Xen"
 UNIT = "tests/core_builds/entries.c"
+UNITED = "united.c"
 FINDING = re.compile(r"^misra-c2012-(?P<rule>[\d.]+) (?P<file>[^:\n]+):(?P<line>\d+)", re.MULTILINE)
 FAILURE = re.compile(
     r"^(?:misra-config|syntaxError|internalError|internalAstError|unknownMacro"
@@ -53,18 +55,15 @@ def findings(root: Path, unit: str, below: str) -> list[Finding]:
 
 
 def findings_for_xen(root: Path, objects: Path) -> list[Finding]:
-    """What cppcheck finds in the glue for Xen, all its units together.
+    """What cppcheck finds in the glue for Xen, all its units as one.
 
     Rules of the preprocessor (20) are not asked: all that is left of it is where lines came from.
     RuntimeError: a unit does not compile, or cppcheck could not read it.
     """
-    units = misra_xen.units(root)
     with tempfile.TemporaryDirectory() as folder:
-        for unit in units:
-            text = misra_xen.readable(misra_xen.preprocessed(root, objects, unit), root)
-            (Path(folder) / f"{unit}.c").write_text(text)
-        options = ("--std=c99", "-Dtypeof=__typeof__", *(f"{unit}.c" for unit in units))
-        found = run_cppcheck(Path(folder), list(options))
+        text = misra_xen.readable(misra_xen.preprocessed(root, objects), root)
+        (Path(folder) / UNITED).write_text(text)
+        found = run_cppcheck(Path(folder), ["--std=c99", "-Dtypeof=__typeof__", UNITED])
     ours = [one for one in found if one.file.startswith(f"{misra_xen.FOLDER}/")]
     return [one for one in ours if not one.rule.startswith("20.")]
 

@@ -46,12 +46,17 @@ def preprocessor(command: str) -> list[str]:
     return [*kept, "-E"]
 
 
-def preprocessed(root: Path, objects: Path, unit: str) -> str:
-    """A unit after the preprocessor. RuntimeError: it does not compile with that Xen."""
-    command = preprocessor(command_file(objects, unit).read_text())
+def preprocessed(root: Path, objects: Path) -> str:
+    """All units as one, so that Xen's headers are read once, after the preprocessor.
+
+    RuntimeError: they do not compile with that Xen.
+    """
+    names = units(root)
+    command = preprocessor(command_file(objects, names[0]).read_text())
     done = subprocess.run(
-        [*command, f"-I{root}", str(root / FOLDER / f"{unit}.c")],
+        [*command, f"-I{root}", "-x", "c", "-"],
         cwd=objects,
+        input="".join(f'#include "{root / FOLDER / name}.c"\n' for name in names),
         capture_output=True,
         text=True,
         check=False,
@@ -62,7 +67,7 @@ def preprocessed(root: Path, objects: Path, unit: str) -> str:
 
 
 def readable(text: str, root: Path) -> str:
-    """A preprocessed unit without the bodies of functions that are not in the folder."""
+    """Preprocessed text without the bodies of functions that are not in the folder."""
     parts: list[str] = []
     bodies = Bodies()
     ours = False

@@ -93,7 +93,7 @@ def own_tree(root: Path) -> Path:
 
 
 def test_of_xens_functions_the_heads_are_left(tmp_path: Path) -> None:
-    text = misra_xen.preprocessed(tmp_path, own_tree(tmp_path), "unit")
+    text = misra_xen.preprocessed(tmp_path, own_tree(tmp_path))
     left = misra_xen.readable(text, tmp_path)
     assert "asm" in text
     assert "asm" not in left
