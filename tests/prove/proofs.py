@@ -178,6 +178,7 @@ PROOFS = (
         "all of the time is charged, in at most sixteen pieces and a last one",
         ("hp_cbs_charge_piece:prove_cbs_charge_piece", SPEND),
         unwind=18,
+        on_demand=True,
     ),
     Proof(
         "cbs_charge_piece",

@@ -25,8 +25,8 @@ ALL = (
     "departures", "pools", "stock", "policies", "refusals", "events", "pcpus", "files", "capacity",
     "leave", "global", "stats", "affinity", "fuzz",
 )  # fmt: skip
-LONG = ("files", "capacity", "affinity", "fuzz")
-"""Scenarios of the long session alone: in the short one they would take as long as all others."""
+LONG = ("files", "capacity", "global", "affinity", "fuzz")
+"""Scenarios of the long session alone: in the short one they would take longer than all others."""
 SCENARIOS = tuple(name for name in ALL if name not in LONG)
 ROUNDS = 3
 """So often each loop of a scenario goes round in a session of its own."""
@@ -128,7 +128,6 @@ def _played(ran: Ran, name: str) -> tuple[Ring, Replayed]:
         "ring2",
         "ring-end1",
         "ring-end2",
-        "ring-global",
         "ring-counted",
     ],
 )
@@ -142,9 +141,10 @@ def test_decisions_are_the_cores(ran: Ran, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ran", [ROUNDS], indirect=True)
-def test_decisions_about_pinned_vcpus_are_the_cores(ran: Ran) -> None:
-    """The same of a pool whose vcpus are bound to pcpus and let go."""
-    _check_decisions(ran, "ring-pinned")
+@pytest.mark.parametrize("name", ["ring-global", "ring-pinned"])
+def test_decisions_in_long_scenarios_are_the_cores(ran: Ran, name: str) -> None:
+    """The same of a global pool that pcpus leave and join, and of vcpus that are pinned."""
+    _check_decisions(ran, name)
 
 
 def _check_decisions(ran: Ran, name: str) -> None:

@@ -141,6 +141,7 @@ def test_more_vcpus_are_moved_from_pcpu_to_pcpu(policy: str, tmp_path: Path) -> 
         arrive_in_time(moving(policy, number), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", MOVED)
 def test_no_law_of_the_core_breaks_where_vcpus_are_moved(policy: str, tmp_path: Path) -> None:
     """This hypervisor checks itself at every decision."""

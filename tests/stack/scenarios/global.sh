@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # One lock domain for two pcpus: policies that place vcpus anywhere, pcpus that come and go.
-ok hyperperiod-xen pool-destroy real-time
 ok hyperperiod-xen pool-create all --policy rtds --cpus 1,2
 says '"policy": "rtds", "scope": "global", "pcpus": \[1, 2\]' hyperperiod-xen pool-info all --json
 for name in ga gb gc; do

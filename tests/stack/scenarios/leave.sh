@@ -5,3 +5,4 @@ ok hyperperiod-xen trace real-time --cpu 2 -o /results/ring-end2
 ok xl destroy busy
 ok xl destroy sleep
 says '"vcpus": 0' hyperperiod-xen pool-info real-time --json
+ok hyperperiod-xen pool-destroy real-time
