@@ -10,12 +10,13 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from tests.linux.whole import session
+from tests.support.machine_files import stat, write
 
 from hyperperiod.cli import main
 from hyperperiod.hosts.linux import lateness, readings, remedies
@@ -28,13 +29,6 @@ CPU = "sys/devices/system/cpu"
 HUGE = "sys/kernel/mm/transparent_hugepage/enabled"
 GOVERNOR = f"{CPU}/cpu2/cpufreq/scaling_governor"
 IRQ = "proc/irq/24/smp_affinity_list"
-# Fields up to the class (the 41st), of a thread of user space and of SCHED_OTHER.
-STAT = "{id} ({name}) S 1 1 1 0 -1 {flags} " + "0 " * 31 + "{policy} 0\n"
-
-
-def stat(name: str, policy: int, flags: int = 0x400000) -> str:
-    return STAT.format(id=81, name=name, flags=flags, policy=policy)
-
 
 HEALTHY: dict[str, str | None] = {
     "proc/sys/kernel/osrelease": "7.2.12\n",
@@ -144,15 +138,6 @@ CASES: dict[str, tuple[str, str, str, dict[str, str | None]]] = {
         {"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet\n"},
     ),
 }  # fmt: skip
-
-
-def write(root: Path, files: Mapping[str, str | None]) -> None:
-    for path, text in files.items():
-        if text is None:
-            (root / path).unlink()
-            continue
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
 
 
 @pytest.fixture

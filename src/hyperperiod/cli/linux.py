@@ -74,7 +74,8 @@ members_argument = click.argument(
 @click.group()
 def linux() -> None:
     """The kernel needs sched_ext (Linux 6.16 or later), and hyperperiodd has to run. For `run --on
-    linux`, which has a daemon of its own, only `build` is needed.
+    linux`, which has a daemon of its own, only `build` is needed; `import` and `doctor` need none
+    of it.
     """
 
 
@@ -117,6 +118,21 @@ def build(
         return built
 
     build_and_tell(ctx, make, folder, None, as_json)
+
+
+@linux.command("import")
+def import_command() -> None:
+    """Print what is configured on this machine as a system file: threads of SCHED_DEADLINE, quotas,
+    weights and cpus of cgroups.
+
+    What a system file cannot say is a comment there, and a warning.
+    """
+    from hyperperiod.hosts.linux import readings
+    from hyperperiod.hosts.linux.configured import configured
+
+    text, notes = configured(readings.Readings(readings.ROOT))
+    _warn(f"not in the file: {note}" for note in notes)
+    click.echo(text, nl=False)
 
 
 @linux.command()

@@ -31,7 +31,7 @@ from pathlib import Path
 from hyperperiod.model.errors import InputError, did_you_mean
 from hyperperiod.model.limits import DEPTH_LIMIT
 from hyperperiod.model.locate import Lines
-from hyperperiod.model.values import TomlTable, plain_name
+from hyperperiod.model.values import TomlTable, plain_name, unused_name
 from hyperperiod.model.xml_tree import Element, read_xml
 
 KeyPath = tuple[str | int, ...]
@@ -239,12 +239,9 @@ class _CartsReader:
             given = element.attributes.get("name")
             if given is None:
                 raise self._error(element, "name", "nothing", "a name")
-            plain, count = plain_name(given, _UNNAMED), 1
-            name = plain
-            while name in names:
-                count += 1
-                name = f"{plain[:56]}#{count}"
-            if count > 1:
+            plain = plain_name(given, _UNNAMED)
+            name = unused_name(plain, names)
+            if name != plain:
                 self.notes.append(f"a second {plain} is called {name}")
             names.append(name)
         return names

@@ -71,9 +71,7 @@ def read_libvirt(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], i
                     "period": f"{interface.period_ns}ns",
                     "budget": f"{interface.budget_ns}ns",
                 },
-                "task": [
-                    {"name": f"on-{vcpu}", "kind": "busy", "vcpu": vcpu} for vcpu in range(len(own))
-                ],
+                "task": busy_tasks(len(own)),
             }
         )
     taken = sum(1 << cpu for cpu in pcpus)
@@ -88,6 +86,20 @@ def read_libvirt(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], i
         "pcpus": len(pcpus),
         "domain": domains,
     }, Lines(lines).of
+
+
+def promised(quota_ns: int, period_ns: int) -> Interface | None:
+    """Returns what a quota on a cpu of its own promises, as a server; None if nothing."""
+    budget_ns = quota_ns - OVERDRAWN_NS
+    if budget_ns <= 0:
+        return None
+    whole_ns = period_ns * NEARLY_WHOLE.budget_ns // NEARLY_WHOLE.period_ns
+    return Interface(period_ns=period_ns, budget_ns=min(budget_ns, whole_ns))
+
+
+def busy_tasks(vcpus: int) -> list[TomlTable]:
+    """Returns a task for each vcpu that stands for all of what is in it, as nobody knows that."""
+    return [{"name": f"on-{vcpu}", "kind": "busy", "vcpu": vcpu} for vcpu in range(vcpus)]
 
 
 def _place(tag: str, _above: str, depth: int) -> tuple[str, str] | None:
@@ -183,12 +195,11 @@ def _interface(file: str, domain: Element) -> Interface:
                 found = repr(sched.attributes.get("scheduler", ""))
                 allowed = "batch or idle: for others no quota holds"
                 raise InputError(file, sched.line, "scheduler", found, allowed)
-        budget_ns = quota_ns - OVERDRAWN_NS
-        if budget_ns <= 0:
+        interface = promised(quota_ns, period_ns)
+        if interface is None:
             allowed = f"more than the {OVERDRAWN_NS // us} that may be overdrawn"
             raise InputError(file, one.line, "quota", one.text.strip(), allowed)
-        whole_ns = period_ns * NEARLY_WHOLE.budget_ns // NEARLY_WHOLE.period_ns
-        return Interface(period_ns=period_ns, budget_ns=min(budget_ns, whole_ns))
+        return interface
     return NEARLY_WHOLE
 
 

@@ -12,7 +12,7 @@ A file must write a time as text with a unit; Python code may also give whole na
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -360,6 +360,15 @@ def plain_name(text: str, unnamed: str) -> str:
     """A name of another tool's without what names here may not have; `unnamed` if none is left."""
     plain = re.sub(rf"[{_NOT_IN_NAMES}]+", "-", text).strip()
     return plain[:NAME_LIMIT].strip() or unnamed
+
+
+def unused_name(plain: str, names: Container[str]) -> str:
+    """A name that none of these is: it, or with #2, #3 and so on behind it."""
+    name, count = plain, 1
+    while name in names:
+        count += 1
+        name = f"{plain[:56]}#{count}"
+    return name
 
 
 def duplicates(path: Path, names: list[str]) -> Iterator[Finding]:

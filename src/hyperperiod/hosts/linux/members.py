@@ -169,7 +169,7 @@ def names_of(kind: str, host: KernelFiles | None = None) -> list[str]:
             one.name for ending in ("scope", "service") for one in host.cgroups.rglob(f"*.{ending}")
         )
         return sorted({match[1] for name in folders if (match := CONTAINER_FOLDER.fullmatch(name))})
-    return sorted(_virtual_machines(host)) if kind in ("vm", "emulator") else []
+    return sorted(virtual_machines(host)) if kind in ("vm", "emulator") else []
 
 
 def _of_vcpu(server: str, index: int, servers: Sequence[str]) -> str:
@@ -177,7 +177,7 @@ def _of_vcpu(server: str, index: int, servers: Sequence[str]) -> str:
     return own if own in servers else server
 
 
-def _virtual_machines(host: KernelFiles) -> dict[str, list[int]]:
+def virtual_machines(host: KernelFiles) -> dict[str, list[int]]:
     """The processes of QEMU by the name of their machine."""
     machines: dict[str, list[int]] = {}
     for process in sorted(host.processes()):
@@ -189,7 +189,7 @@ def _virtual_machines(host: KernelFiles) -> dict[str, list[int]]:
 
 def _virtual_machine(name: str, host: KernelFiles) -> int:
     """The process of QEMU that has this name."""
-    machines = _virtual_machines(host)
+    machines = virtual_machines(host)
     if len(machines.get(name, [])) != 1:
         others = ", ".join(sorted(each for each in machines if each)) or "none is there"
         found = f"{len(machines.get(name, []))} called {name!r}"

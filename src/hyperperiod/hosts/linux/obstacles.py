@@ -16,16 +16,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from hyperperiod.hosts.linux.cpus import read_list, write_list
-from hyperperiod.hosts.linux.readings import CPUS, Machine, OddError, Readings, online
+from hyperperiod.hosts.linux.cpus import write_list
+from hyperperiod.hosts.linux.readings import (
+    CPUS,
+    Machine,
+    OddError,
+    Readings,
+    online,
+    real_time_threads,
+)
 from hyperperiod.model.errors import some_names
 
 LATENCY_US: Final = 20
 """A cpu that wakes up later than this is late by more than a grant may overrun."""
-REAL_TIME: Final = (1, 2, 6)
-"""SCHED_FIFO, SCHED_RR and SCHED_DEADLINE: classes that come before sched_ext."""
-OF_THE_KERNEL: Final = 0x00200000
-"""The flag of threads of the kernel's own."""
 NEEDED: Final = ("scx_bpf_dsq_move_to_local", "bpf_res_spin_lock")
 """Functions of the kernel without which no program is loaded. The second tells that programs with
 interrupts off may call what the verifier looks at on its own, which came with it."""
@@ -275,9 +278,9 @@ def _huge_pages(machine: Machine) -> Finding:
 
 def _real_time(machine: Machine) -> Finding:
     first = [
-        f"{name} ({thread})"
-        for thread, name, cpus in _real_time_threads(machine.files)
-        if cpus & machine.managed
+        f"{one.name} ({one.thread})"
+        for one in real_time_threads(machine.files)
+        if one.cpus & machine.managed
     ]
     runtime = machine.files.number("proc/sys/kernel/sched_rt_runtime_us")
     period = machine.files.number("proc/sys/kernel/sched_rt_period_us")
@@ -290,34 +293,6 @@ def _real_time(machine: Machine) -> Finding:
             "taskset -p -c LIST THREAD onto other cpus, or chrt -o -p 0 THREAD",
         )
     return _good(f"none but the kernel's on cpus of servers; {bound}")
-
-
-def _real_time_threads(files: Readings) -> list[tuple[str, str, set[int]]]:
-    """Threads of real time that are not the kernel's: id, name, and the cpus that they may use."""
-    found = []
-    for path in files.paths("proc/[0-9]*/task/[0-9]*/stat"):
-        name, _, rest = (files.text(path) or "").rpartition(")")
-        fields = rest.split()
-        try:
-            flags, policy = int(fields[6]), int(fields[38])
-        except (IndexError, ValueError):
-            continue  # it has ended meanwhile
-        if policy in REAL_TIME and not flags & OF_THE_KERNEL:
-            cpus = _allowed(files, f"{path.rpartition('/')[0]}/status")
-            found.append((path.split("/")[3], name.partition("(")[2], cpus))
-    return found
-
-
-def _allowed(files: Readings, path: str) -> set[int]:
-    """The cpus that a thread may use; all where that is not told."""
-    for line in (files.text(path) or "").splitlines():
-        key, _, value = line.partition(":")
-        if key == "Cpus_allowed_list":
-            try:
-                return set(read_list(value.strip()))
-            except ValueError:
-                raise OddError(path, value) from None
-    return online(files)
 
 
 def _swap(machine: Machine) -> Finding:

@@ -7,16 +7,20 @@ that is not what such a file has.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from hyperperiod.hosts.linux.cpus import read_list
 
 ROOT: Final = Path("/")
 CPUS: Final = "sys/devices/system/cpu"
+REAL_TIME: Final = {1: "SCHED_FIFO", 2: "SCHED_RR", 6: "SCHED_DEADLINE"}
+"""Classes of threads that come before sched_ext, by the kernel's numbers."""
+OF_THE_KERNEL: Final = 0x00200000
+"""The flag of threads of the kernel's own."""
 
 
 class OddError(Exception):
@@ -108,3 +112,47 @@ def online(files: Readings) -> set[int]:
 def present(files: Readings) -> set[int]:
     """The cpus that the machine has, whether they run or not."""
     return files.cpus(f"{CPUS}/present") or online(files)
+
+
+class RealTimeThread(NamedTuple):
+    """A thread of real time: its class, its priority there, and the cpus that it may use."""
+
+    process: int
+    thread: int
+    name: str
+    policy: str
+    priority: int
+    cpus: frozenset[int]
+
+
+def real_time_threads(files: Readings) -> Iterator[RealTimeThread]:
+    """Yields the threads of real time that are not the kernel's own."""
+    for path in files.paths("proc/[0-9]*/task/[0-9]*/stat"):
+        name, _, rest = (files.text(path) or "").rpartition(")")
+        fields = rest.split()
+        try:
+            flags, priority, policy = int(fields[6]), int(fields[37]), int(fields[38])
+        except (IndexError, ValueError):
+            continue  # it has ended meanwhile
+        if policy in REAL_TIME and not flags & OF_THE_KERNEL:
+            _, process, _, thread, _ = path.split("/")
+            yield RealTimeThread(
+                int(process),
+                int(thread),
+                name.partition("(")[2],
+                REAL_TIME[policy],
+                priority,
+                frozenset(_allowed(files, f"{path.rpartition('/')[0]}/status")),
+            )
+
+
+def _allowed(files: Readings, path: str) -> set[int]:
+    """The cpus that a thread may use; all where that is not told."""
+    for line in (files.text(path) or "").splitlines():
+        key, _, value = line.partition(":")
+        if key == "Cpus_allowed_list":
+            try:
+                return set(read_list(value.strip()))
+            except ValueError:
+                raise OddError(path, value) from None
+    return online(files)
