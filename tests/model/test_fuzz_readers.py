@@ -22,6 +22,7 @@ MODELS = (
     Path(__file__).parents[2] / "docs" / "examples" / "steering.amxmi",
     Path(__file__).parents[1] / "data" / "amalthea" / "older.amxmi",
 )
+OTHERS = Path(__file__).parents[1] / "data" / "other_tools"
 ROUNDS = 1200
 
 CARTS = """<system os_scheduler="DM" min_period="10" max_period="100">
@@ -170,6 +171,11 @@ def test_damaged_lists_of_xl(tmp_path: Path) -> None:
 
 def test_damaged_libvirt_domains(tmp_path: Path) -> None:
     check_damaged(tmp_path / "damaged", "libvirt", [LIBVIRT.encode()])
+
+
+@pytest.mark.parametrize("name", ["cheddar.xml", "simso.xml"])
+def test_damaged_files_of_other_tools(name: str, tmp_path: Path) -> None:
+    check_damaged(tmp_path / "damaged", name, [(OTHERS / name).read_bytes()])
 
 
 def test_damaged_models_of_amalthea(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a file to a System, or to an InputError that lists everything wrong with it.
 
-TOML is the native form; a name ending in .xml is read as a CARTS system, or as domains of libvirt,
-by its first element, one in .amxmi as a model of AMALTHEA, one in .csv as a table of tasks, one in
-.json as a workload of rt-app; what has another name, as a pipe has, is known by its text, and so is
-what xl prints. Nothing is believed about the file: its kind and size are bounded, and whatever it
-contains, the only exception that leaves `load_system` is InputError.
+TOML is the native form. A name ending in .xml is read as a system of CARTS, Cheddar or SimSo or as
+domains of libvirt, by its first element, one in .amxmi as a model of AMALTHEA, one in .csv as a
+table of tasks, one in .json as a workload of rt-app; what has another name, as a pipe has, is known
+by its text, and so is what xl prints. Nothing is believed about the file: its kind and size are
+bounded, and whatever it contains, the only exception that leaves `load_system` is InputError.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hyperperiod.model.errors import InputError, Problem
@@ -45,8 +46,19 @@ EXPERIMENT = "an experiment (.toml)"
 
 XL = re.compile(r"Cpupool \S+: |Name +(CPUs|ID) ")
 """How lists of xl's begin."""
-LIBVIRT = re.compile(r"(\s|<\?[^>]*>|<!--((?!-->).)*-->)*<domain\b", re.DOTALL)
-"""How domains of libvirt begin: behind comments, as in libvirt's own files."""
+XML_ROOT = re.compile(r"(?:\s|<\?[^>]*>|<!--(?:(?!-->).)*-->)*<(?:[\w.-]+:)?([\w.-]+)", re.DOTALL)
+"""The first element of XML, behind comments, without its namespace."""
+READERS = {
+    "amxmi": "amalthea",
+    "csv": "table",
+    "json": "rt_app",
+    "xl": "xl_lists",
+    "xml": "carts",
+    "domain": "libvirt",
+    "cheddar": "cheddar",
+    "simulation": "simso",
+}
+"""The module that reads a form, or XML with this first element; `read_` is before its function."""
 
 LineOf = Callable[[KeyPath], int]
 Document = tuple[TomlTable, LineOf]
@@ -146,7 +158,8 @@ def form_of(name: str, text: str) -> str:
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line and not line.startswith("#")), "")
     if first.startswith("<"):
-        return "amxmi" if ":Amalthea " in text else "xml"
+        root = XML_ROOT.match(text)
+        return "amxmi" if root and root[1] == "Amalthea" else "xml"
     if first.startswith(("{", "/*", "//")):
         return "json"
     if XL.match(first):
@@ -209,31 +222,13 @@ def read_text(name: str, wanted: str = SYSTEM_FILE) -> str:
 def _read_document(name: str, text: str) -> Document:
     """Returns a file as tables and lists, and the line of each key in it."""
     form = form_of(name, text)
-    if form == "amxmi":
-        from hyperperiod.model.amalthea import read_amalthea
-
-        return read_amalthea(name, text)
-    if form == "xml" and LIBVIRT.match(text):
-        from hyperperiod.model.libvirt import read_libvirt
-
-        return read_libvirt(name, text)
-    if form == "xml":
-        from hyperperiod.model.carts import read_carts
-
-        return read_carts(name, text)
-    if form == "xl":
-        from hyperperiod.model.xl_lists import read_xl_lists
-
-        return read_xl_lists(name, text)
-    if form == "csv":
-        from hyperperiod.model.table import read_table
-
-        return read_table(name, text)
-    if form == "json":
-        from hyperperiod.model.rt_app import read_rt_app
-
-        return read_rt_app(name, text)
-    return _read_toml(name, text)
+    if form == "toml":
+        return _read_toml(name, text)
+    root = XML_ROOT.match(text) if form == "xml" else None
+    module = READERS.get(root[1] if root else form, READERS[form])
+    reader = getattr(import_module(f"hyperperiod.model.{module}"), f"read_{module}")
+    document: Document = reader(name, text)
+    return document
 
 
 def _read_start(name: str, allowed: str) -> bytes:

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tasks of other tools in XML, as tables of our own format: what readers of such forms share.
+
+A tool says a value of a task as an attribute, or as the text of an element inside. Its form says
+which of them are times, in units of 1 ms, which are looked at by its reader, which say nothing
+about when a task runs, and which have to be 0, since we model only that. All others are refused.
+Work, jitter and offsets are rounded up to whole nanoseconds, periods and deadlines down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from fractions import Fraction
+from math import ceil, floor
+from pathlib import Path
+from typing import NamedTuple
+
+from hyperperiod.model.errors import InputError, did_you_mean
+from hyperperiod.model.locate import Lines
+from hyperperiod.model.units import NS_PER_UNIT
+from hyperperiod.model.values import TomlTable, plain_name, unused_name
+from hyperperiod.model.xml_tree import Element
+
+KeyPath = tuple[str | int, ...]
+_NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,30})?([eE]-?[0-9]{1,2})?")
+_ROUNDED_DOWN = ("period", "deadline")
+
+
+class TaskForm(NamedTuple):
+    """The values that an element of a tool's has: our key of each time by its name there, names
+    that a reader looks at, names to be passed over, and names whose value has to be 0."""
+
+    times: Mapping[str, str]
+    read: Collection[str]
+    ignored: re.Pattern[str]
+    zero: Collection[str]
+
+
+def values_of(element: Element) -> dict[str, str]:
+    """Returns what an element says, by name, without what it leaves empty."""
+    inside = {one.tag: one.text.strip() for one in element.inside if not one.inside}
+    found = element.attributes | inside
+    return {name: value for name, value in found.items() if value}
+
+
+class XmlTasks:
+    """Tables made of elements, with the line of each."""
+
+    def __init__(self, file: str, form: TaskForm) -> None:
+        self.file = file
+        self.form = form
+        self.lines: dict[KeyPath, int] = {}
+        self.domains: list[TomlTable] = []
+
+    def add_domain(
+        self, title: str, element: Element, scheduler: str, tasks: Iterable[Element], **keys: object
+    ) -> None:
+        """Adds a domain with these tasks; the larger of their priorities is first."""
+        here: KeyPath = ("domain", len(self.domains))
+        self.lines[here] = element.line
+        tables: list[TomlTable] = []
+        priorities: list[int] = []
+        for one in tasks:
+            self.lines[(*here, "task", len(tables))] = one.line
+            names = {table["name"] for table in tables}
+            tables.append(self._task(one, names))
+            if scheduler.endswith("fp"):
+                priorities.append(self.whole(one, "priority"))
+                if priorities[-1] in priorities[:-1]:
+                    found = f"{priorities[-1]} a second time"
+                    allowed = "one for each: of equals the first to come is first there"
+                    raise self.refuse(one, "priority", found, allowed)
+        for table, priority in zip(tables, priorities, strict=False):
+            table["priority"] = max(priorities) - priority
+        name = unused_name(plain_name(title, "unnamed"), {one["name"] for one in self.domains})
+        self.domains.append({"name": name, "scheduler": scheduler, **keys, "task": tables})
+
+    def document(self, tool: str, **keys: object) -> tuple[TomlTable, Callable[[KeyPath], int]]:
+        """Returns the document that a TOML file of the same system would give, and its lines."""
+        return {
+            "name": plain_name(Path(self.file.strip("<>")).stem, "unnamed"),
+            "description": f"Read from a file of {tool}, 1 unit = 1 ms",
+            **keys,
+            "domain": self.domains,
+        }, Lines(self.lines).of
+
+    def require_known(self, element: Element, form: TaskForm) -> dict[str, str]:
+        """Returns what an element says; InputError for what its form does not know."""
+        values = values_of(element)
+        known = {*form.times.values(), *form.read, *form.zero}
+        for name in (*values, *(one.tag for one in element.inside if one.inside)):
+            if name in form.zero and values[name].strip("0.") == "":
+                continue
+            if name in form.zero:
+                raise self.refuse(element, name, repr(values[name][:40]), "0: it is not modelled")
+            if name not in known and not form.ignored.fullmatch(name):
+                allowed = f"{', '.join(sorted(known))}{did_you_mean(name, known)}"
+                raise self.refuse(element, name, "what has no counterpart", allowed)
+        return values
+
+    def number(self, element: Element, name: str, value: str | None) -> Fraction:
+        """Returns a number from 0 on; InputError for anything else."""
+        if value is None or not _NUMBER.fullmatch(value):
+            found = "nothing" if value is None else repr(value[:40])
+            raise self.refuse(element, name, found, "a number from 0 on")
+        return Fraction(value)
+
+    def whole(self, element: Element, name: str) -> int:
+        """Returns the whole number that an element says under this name."""
+        value = self.number(element, name, values_of(element).get(name))
+        if value.denominator != 1 or value >= 10**9:
+            raise self.refuse(element, name, str(value)[:40], "a whole number below 10^9")
+        return int(value)
+
+    def refuse(self, element: Element, key: str, found: str, allowed: str) -> InputError:
+        """Returns the error for a value of an element."""
+        name = values_of(element).get("name", "")
+        where = " ".join(part for part in (element.tag, name[:40], key[:40]) if part)
+        return InputError(self.file, element.line, where, found, allowed)
+
+    def _task(self, element: Element, names: set[str]) -> TomlTable:
+        values = self.require_known(element, self.form)
+        table = {"name": unused_name(plain_name(values.get("name", ""), "unnamed"), names)}
+        for key, name in self.form.times.items():
+            if name in values or key in ("period", "wcet"):
+                value = self.number(element, name, values.get(name)) * NS_PER_UNIT["ms"]
+                table[key] = f"{floor(value) if key in _ROUNDED_DOWN else ceil(value)}ns"
+        return table
