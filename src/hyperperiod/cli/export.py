@@ -131,9 +131,9 @@ def export(
     each domain and the commands that start them. sched-deadline, xen-rtds, xen-null: scripts for
     the schedulers that Linux and Xen have themselves, by whose rules the system is judged. cgroup:
     likewise, a quota and a cpu for each vcpu. libvirt, libvirt-quota: XML and commands that give
-    each vcpu of a libvirt domain a cpu, or a quota on one. carts:
-    input of the CARTS tool; carts-result: what is found, in the form of its output. rt-app: a
-    workload of its tasks. csv: a table of the tasks. toml: the system itself.
+    each vcpu of a libvirt domain a cpu, or a quota on one. kubernetes, kubevirt: pods, or VMs, with
+    a cpu for each vcpu. carts: input of the CARTS tool; carts-result: what is found, in the form of
+    its output. rt-app: a workload of its tasks. csv: a table of the tasks. toml: the system itself.
     Interfaces that the file leaves open are computed, for a host with its overheads: the exit code
     is 1 where every deadline holds without these and is not proved with them. An earlier export in
     DIR is replaced; a folder with anything else in it is left alone.

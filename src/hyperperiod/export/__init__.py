@@ -3,10 +3,10 @@
 
 `linux` is a system for a machine with hyperperiodd; `xen-dom0less` one that Xen boots from the
 device tree, without a toolstack; `xen-xl` one for Xen with a dom0 that runs Linux. `xen-rtds`,
-`xen-null`, `sched-deadline`, `cgroup` and `libvirt` are for what these hosts have without ours.
-`carts`, `carts-result`, `rt-app`, `csv` and `toml` are the same system for other tools. What was
-left open in the system is computed first; what a target cannot express is refused before anything
-is written.
+`xen-null`, `sched-deadline`, `cgroup`, `libvirt` and `kubernetes` are for what these hosts have
+without ours. `carts`, `carts-result`, `rt-app`, `csv` and `toml` are the same system for other
+tools. What was left open in the system is computed first; what a target cannot express is refused
+before anything is written.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +20,7 @@ from hyperperiod.export.cgroup import export_cgroup
 from hyperperiod.export.deadline import as_deadline, export_deadline
 from hyperperiod.export.dom0less import Board, export_dom0less
 from hyperperiod.export.folder import write_folder
+from hyperperiod.export.kubernetes import as_pods, export_kubernetes
 from hyperperiod.export.libvirt import as_whole, export_libvirt
 from hyperperiod.export.linux import export_linux
 from hyperperiod.export.quota import as_quotas
@@ -59,6 +60,8 @@ HOSTS: Final[Mapping[str, HostTarget]] = {
     "cgroup": HostTarget("linux", US, export_cgroup, as_quotas),
     "libvirt": HostTarget("linux", 1, partial(export_libvirt, False), as_whole),
     "libvirt-quota": HostTarget("linux", US, partial(export_libvirt, True), as_quotas),
+    "kubernetes": HostTarget("linux", 1, partial(export_kubernetes, False), as_pods),
+    "kubevirt": HostTarget("linux", 1, partial(export_kubernetes, True), as_pods),
     "xen-xl": HostTarget("xen", US, export_xl),
     "xen-rtds": HostTarget("xen", US, partial(export_xen_stock, RTDS), as_rtds),
     "xen-null": HostTarget("xen", US, partial(export_xen_stock, NULL), as_null),
