@@ -173,7 +173,7 @@ def test_damaged_libvirt_domains(tmp_path: Path) -> None:
     check_damaged(tmp_path / "damaged", "libvirt", [LIBVIRT.encode()])
 
 
-@pytest.mark.parametrize("name", ["cheddar.xml", "simso.xml"])
+@pytest.mark.parametrize("name", ["cheddar.xml", "simso.xml", "mast.txt"])
 def test_damaged_files_of_other_tools(name: str, tmp_path: Path) -> None:
     check_damaged(tmp_path / "damaged", name, [(OTHERS / name).read_bytes()])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files of Cheddar and SimSo: what becomes of them, that TOML says the same again, and refusals.
+"""Files of Cheddar, SimSo and MAST: what becomes of them, TOML that says the same, refusals.
 
 The files are made for this, in the form of what the tools save.
 """
@@ -41,7 +41,8 @@ def test_processors_of_cheddar_become_pcpus(tmp_path: Path) -> None:
     assert (str(system.policy), system.pcpus) == ("ptps", 2)
     assert (front.name, front.pcpu, front.scheduler, front.interface) == ("front", 0, "fp", None)
     fast, slow = front.tasks
-    assert (fast.wcet_ns, fast.period_ns, fast.deadline_ns) == (2 * MS, 10 * MS, 8 * MS)
+    # The deadline there counts from before the jitter.
+    assert (fast.wcet_ns, fast.period_ns, fast.deadline_ns) == (2 * MS, 10 * MS, 7_500_000)
     assert (fast.offset_ns, fast.jitter_ns, fast.blocking_ns) == (MS, MS // 2, MS)
     assert (fast.priority, slow.priority, slow.kind) == (0, 2, "sporadic")
     # Partitions that take turns: 2 and 4 in a round of 6.
@@ -65,6 +66,19 @@ def test_tasks_of_simso_become_a_domain(tmp_path: Path) -> None:
     assert again(tmp_path, system) == system
 
 
+def test_transactions_of_mast_become_tasks(tmp_path: Path) -> None:
+    system = load_system(DATA / "mast.txt")
+    first, second = system.domains
+    assert (str(system.policy), system.pcpus) == ("ptps", 2)
+    assert [(one.pcpu, one.scheduler) for one in system.domains] == [(0, "fp"), (1, "edf")]
+    one, two = first.tasks
+    assert (one.wcet_ns, one.period_ns, one.deadline_ns) == (2_500_000, 10 * MS, 7 * MS)
+    assert (one.offset_ns, one.jitter_ns, one.priority) == (3 * MS, MS, 4)
+    assert (two.kind, two.period_ns, two.priority) == ("sporadic", 40 * MS, 0)
+    assert (second.tasks[0].wcet_ns, second.tasks[0].deadline_ns) == (3 * MS, 12 * MS)
+    assert again(tmp_path, system) == system
+
+
 def test_on_several_processors_of_simso_jobs_move(tmp_path: Path) -> None:
     system = changed(tmp_path, "simso.xml", "</processors>", SECOND)
     (domain,) = system.domains
@@ -73,9 +87,9 @@ def test_on_several_processors_of_simso_jobs_move(tmp_path: Path) -> None:
     assert again(tmp_path, system) == system
 
 
-@pytest.mark.parametrize("name", ["cheddar.xml", "simso.xml"])
+@pytest.mark.parametrize("name", ["cheddar.xml", "simso.xml", "mast.txt"])
 def test_any_other_name_will_do(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "saved.xmlv3"
+    path = tmp_path / "saved.other"
     path.write_text((DATA / name).read_text())
     assert load_system(path).domains == load_system(DATA / name).domains
 
@@ -117,9 +131,41 @@ SIMSO = [
 ]
 
 
+MAST = [
+    ("Fixed_Priority_Processor", "Fixed_Priority_Network", "processing_resource cpu_1 type"),
+    ("Context_Switch   => 0.00", "Context_Switch => 9", "processing_resource cpu_1 worst_context"),
+    ("Speed_Factor           => 1.00", "Speed_Factor => 2", "processing_resource cpu_1 speed"),
+    ("Speed_Factor           => 1.00", "System_Timer => (Type => Ticker, Period => 1)",
+     "system_timer period"),
+    ("Primary_Scheduler", "Secondary_Scheduler", "scheduler edf_2 type"),
+    ("Host   => CPU_2", "Host => CPU_3", "transaction t3"),
+    ("(Type => EDF,", "(Type => RUN,", "policy type"),
+    ("Fixed_Priority_policy", "Polling_Policy", "server_sched_parameters type"),
+    ("The_Priority => 9", "The_Priority => 5", "transaction t2 priority"),
+    ("Deadline => 12, Pre", "Deadline => 12.1, Pre", "server_sched_parameters deadline"),
+    ("Type => Simple", "Type => Composite", "operation c1 type"),
+    ("Name => C1,", "Name => C1, Shared_Resources_List => (R),", "shared_resources_list"),
+    ("Name => C1,", "Name => C1, New_Sched_Parameters => (Type => X),", "operation c1 new_sched"),
+    ("=> C1,", "=> C9,", "event_handlers activity_operation"),
+    ("Max_Jitter => 1", "Max_Burst => 1", "external_events e1 max_burst"),
+    ("Phase => 3))", "Phase => 3), (Type => Periodic, Name => E9))", "transaction t1 external"),
+    ("Type => Periodic", "Type => Unbounded", "external_events e1 type"),
+    ("Hard_Global_Deadline", "Soft_Global_Deadline", "timing_requirements type"),
+    ("Referenced_Event => E1", "Referenced_Event => E3", "timing_requirements referenced"),
+    ("Output_Event       => O1", "Output_Event => O2", "event_handlers output_event"),
+    ("Operation (", "Shared_Resource (Type => Immediate_Ceiling_Resource, Name => r);Operation (",
+     "shared_resource r"),
+    ("Operation (", "Operation [", "operation"),
+    ("SC1)));", "SC1)))", "transaction"),
+    ("Name => CPU_2", "Name => CPU_2, Name => CPU_2", "processing_resource"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "key"),
-    [("cheddar.xml", *one) for one in CHEDDAR] + [("simso.xml", *one) for one in SIMSO],
+    [("cheddar.xml", *one) for one in CHEDDAR]
+    + [("simso.xml", *one) for one in SIMSO]
+    + [("mast.txt", *one) for one in MAST],
 )
 def test_what_has_no_counterpart_is_refused(
     tmp_path: Path, name: str, old: str, new: str, key: str

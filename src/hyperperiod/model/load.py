@@ -4,8 +4,9 @@
 TOML is the native form. A name ending in .xml is read as a system of CARTS, Cheddar or SimSo or as
 domains of libvirt, by its first element, one in .amxmi as a model of AMALTHEA, one in .csv as a
 table of tasks, one in .json as a workload of rt-app; what has another name, as a pipe has, is known
-by its text, and so is what xl prints. Nothing is believed about the file: its kind and size are
-bounded, and whatever it contains, the only exception that leaves `load_system` is InputError.
+by its text, and so are models of MAST and what xl prints. Nothing is believed about the file: its
+kind and size are bounded, and whatever it contains, the only exception that leaves `load_system` is
+InputError.
 """
 
 from __future__ import annotations
@@ -46,12 +47,18 @@ EXPERIMENT = "an experiment (.toml)"
 
 XL = re.compile(r"Cpupool \S+: |Name +(CPUs|ID) ")
 """How lists of xl's begin."""
+MAST = re.compile(
+    r"(?:\s|--[^\n]*)*(?:model|processing_resource|scheduler|scheduling_server|operation)\s*\(",
+    re.IGNORECASE,
+)
+"""How models of MAST begin, behind comments."""
 XML_ROOT = re.compile(r"(?:\s|<\?[^>]*>|<!--(?:(?!-->).)*-->)*<(?:[\w.-]+:)?([\w.-]+)", re.DOTALL)
 """The first element of XML, behind comments, without its namespace."""
 READERS = {
     "amxmi": "amalthea",
     "csv": "table",
     "json": "rt_app",
+    "mast": "mast",
     "xl": "xl_lists",
     "xml": "carts",
     "domain": "libvirt",
@@ -164,6 +171,8 @@ def form_of(name: str, text: str) -> str:
         return "json"
     if XL.match(first):
         return "xl"
+    if MAST.match(text):
+        return "mast"
     is_table = ("," in first or ";" in first) and "=" not in first and not first.startswith("[")
     return "csv" if is_table else "toml"
 

@@ -4,7 +4,8 @@
 A tool says a value of a task as an attribute, or as the text of an element inside. Its form says
 which of them are times, in units of 1 ms, which are looked at by its reader, which say nothing
 about when a task runs, and which have to be 0, since we model only that. All others are refused.
-Work, jitter and offsets are rounded up to whole nanoseconds, periods and deadlines down.
+Work, jitter and offsets are rounded up to whole nanoseconds, periods and deadlines down. Deadlines
+there count from when a job should come, ours from when it does: jitter is taken off them.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ class XmlTasks:
         """Returns what an element says; InputError for what its form does not know."""
         values = values_of(element)
         known = {*form.times.values(), *form.read, *form.zero}
-        for name in (*values, *(one.tag for one in element.inside if one.inside)):
+        inside = [one.tag for one in element.inside if one.inside or one.attributes]
+        for name in (*values, *inside):
             if name in form.zero and values[name].strip("0.") == "":
                 continue
             if name in form.zero:
@@ -121,9 +123,12 @@ class XmlTasks:
 
     def _task(self, element: Element, names: set[str]) -> TomlTable:
         values = self.require_known(element, self.form)
-        table = {"name": unused_name(plain_name(values.get("name", ""), "unnamed"), names)}
+        times = {}
         for key, name in self.form.times.items():
             if name in values or key in ("period", "wcet"):
                 value = self.number(element, name, values.get(name)) * NS_PER_UNIT["ms"]
-                table[key] = f"{floor(value) if key in _ROUNDED_DOWN else ceil(value)}ns"
-        return table
+                times[key] = floor(value) if key in _ROUNDED_DOWN else ceil(value)
+        if late := times.get("jitter"):
+            times["deadline"] = times.get("deadline", times["period"]) - late
+        name = unused_name(plain_name(values.get("name", ""), "unnamed"), names)
+        return {"name": name, **{key: f"{value}ns" for key, value in times.items()}}
