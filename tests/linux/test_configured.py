@@ -203,10 +203,12 @@ def test_what_is_beside_deadlines_is_named(tmp_path: Path) -> None:
         cgroup("a", "9000 20000", "2"),
         thread(80, 80, "video", 6, "0-3"),
         thread(81, 81, "gone", 6, "0-3"),
+        thread(82, 82, "a\nb", 1, "0-3"),
         t80=(5 * MS, 40 * MS, 40 * MS),
     )
     said = "\n".join(notes)
     for what in (
+        "a?b (82), of SCHED_FIFO 50 has no period",
         "gone (81), of SCHED_DEADLINE: no parameters (No such process)",
         "a: its quota of 9ms in 20ms promises nothing: a file has one policy",
         "the kernel's own servers",

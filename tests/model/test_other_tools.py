@@ -156,6 +156,7 @@ MAST = [
     ("Operation (", "Shared_Resource (Type => Immediate_Ceiling_Resource, Name => r);Operation (",
      "shared_resource r"),
     ("Operation (", "Operation [", "operation"),
+    ("Operation (", "-" * 4000 + '\n"', ""),  # a comment has one reading: it ends in time
     ("SC1)));", "SC1)))", "transaction"),
     ("Name => CPU_2", "Name => CPU_2, Name => CPU_2", "processing_resource"),
 ]  # fmt: skip

@@ -105,6 +105,7 @@ class _CheddarReader(XmlTasks):
         ]
         parameters = self._parameters(core)
         if values_of(parameters).get("scheduler_type") != _CYCLIC:
+            scheduler = self._scheduler(core, tasks)
             for one in spaces:
                 kind = values_of(self._parameters(one)).get("scheduler_type", _NONE)
                 if kind != _NONE:
@@ -113,7 +114,7 @@ class _CheddarReader(XmlTasks):
             if self.number(core, "quantum", values_of(parameters).get("quantum", "0")):
                 raise self.refuse(core, "quantum", "one", "0")
             if tasks:
-                self.add_domain(name, processor, self._scheduler(core, tasks), tasks, pcpu=number)
+                self.add_domain(name, processor, scheduler, tasks, pcpu=number)
             return
         quanta = [self.whole(self._parameters(one), "quantum") for one in spaces]
         for one, quantum in zip(spaces, quanta, strict=True):

@@ -48,7 +48,7 @@ EXPERIMENT = "an experiment (.toml)"
 XL = re.compile(r"Cpupool \S+: |Name +(CPUs|ID) ")
 """How lists of xl's begin."""
 MAST = re.compile(
-    r"(?:\s|--[^\n]*)*(?:model|processing_resource|scheduler|scheduling_server|operation)\s*\(",
+    r"(?:\s|--[^\n]*+)*+(?:model|processing_resource|scheduler|scheduling_server|operation)\s*\(",
     re.IGNORECASE,
 )
 """How models of MAST begin, behind comments."""

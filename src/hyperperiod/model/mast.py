@@ -25,7 +25,7 @@ from hyperperiod.model.xml_tasks import KeyPath, TaskForm, XmlTasks, values_of
 from hyperperiod.model.xml_tree import Element
 
 _DEEPEST = 20
-_TOKEN = re.compile(r"(?:\s|--[^\n]*)*(=>|[(),;]|\"[^\"\n]*\"|[^\s(),;=\"]+|\Z)")
+_TOKEN = re.compile(r"(?:\s|--[^\n]*+)*+(=>|[(),;]|\"[^\"\n]*\"|[^\s(),;=\"]+|\Z)")
 _FORM = "KEY => VALUE, KEY => (...), ..."
 _IGNORED = re.compile(
     r"model_\w+|(max|min)(_interrupt)?_priority|preassigned|worst_isr_switch|(avg|best)_\w+"

@@ -114,14 +114,14 @@ class _Configuration:
                 self._read_deadline(one, parameters)
             else:
                 where = f"before all quotas on cpus {write_list(one.cpus)}"
-                self.notes.append(f"{_said(one)} has no period: it comes {where}")
+                self._note(f"{_said(one)} has no period: it comes {where}")
         servers = files.paths("sys/kernel/debug/sched/*_server/cpu*/runtime")
         if self.deadlines and not (servers and all(files.number(path) == 0 for path in servers)):
-            self.notes.append("the kernel's own servers for other threads, 5 % of each cpu")
+            self._note("the kernel's own servers for other threads, 5 % of each cpu")
         if "hidepid=" in (files.text("proc/mounts") or ""):
-            self.notes.append("threads of others may be hidden: /proc has hidepid")
+            self._note("threads of others may be hidden: /proc has hidepid")
         if files.text(f"{CGROUPS}/cgroup.events") is not None:
-            self.notes.append("what is outside of this container is not seen")
+            self._note("what is outside of this container is not seen")
 
     def text(self) -> tuple[str, list[str]]:
         """Returns the system file and the notes."""
@@ -156,11 +156,15 @@ class _Configuration:
         comments = "".join(f"# {line}\n" for line in (*head, *self.notes))
         return f"{comments}{to_toml(system)}", self.notes
 
+    def _note(self, text: str) -> None:
+        """Keeps a note; a comment of TOML has no control characters, as names of threads may."""
+        self.notes.append("".join(one if one.isprintable() else "?" for one in text))
+
     def _read_deadline(self, thread: RealTimeThread, parameters: Parameters) -> None:
         try:
             runtime_ns, deadline_ns, period_ns = parameters(thread.thread)
         except OSError as error:
-            self.notes.append(f"{_said(thread)}: no parameters ({error.strerror})")
+            self._note(f"{_said(thread)}: no parameters ({error.strerror})")
             return
         if deadline_ns != period_ns:
             found = f"a deadline of {format_time(deadline_ns)} in {format_time(period_ns)}"
@@ -189,11 +193,11 @@ class _Configuration:
         for folder, one in found.items():
             above = [str(path) for path in Path(folder).parents]
             if around := [other for other in above if isinstance(servers.get(other), Interface)]:
-                self.notes.append(f"{folder}: its own limits, inside of {around[0]}")
+                self._note(f"{folder}: its own limits, inside of {around[0]}")
             elif isinstance(servers[folder], str) and any(
                 Path(other).is_relative_to(folder) for other in found if other != folder
             ):
-                self.notes.append(f"{folder}: its limits, which are around others")
+                self._note(f"{folder}: its limits, which are around others")
             else:
                 vcpu = VCPU.fullmatch(folder)
                 members.setdefault(vcpu[1] if vcpu else folder, []).append(one)
@@ -208,7 +212,7 @@ class _Configuration:
             for one, reason in zip(own, given, strict=True):
                 if one.quota:
                     quota, period = map(format_time, one.quota)
-                    self.notes.append(
+                    self._note(
                         f"{one.folder}: its quota of {quota} in {period} promises nothing: {reason}"
                     )
             weight = {} if own[0].weight == USUAL_WEIGHT else {"weight": own[0].weight}
@@ -224,7 +228,8 @@ class _Configuration:
         if one.may_burst:
             return "it may burst (cpu.max.burst)"
         for path in Path(one.folder).parents:
-            if self.cgroups[str(path)].quota:
+            above = self.cgroups.get(str(path))
+            if above is not None and above.quota:
                 return f"there is one around it, of {path}"
         for thread in self.threads:
             if thread.cpus & one.cpus:
@@ -243,7 +248,8 @@ class _Configuration:
 
     def _name(self, title: str) -> str:
         """Returns a name that no other domain has."""
-        name = unused_name(plain_name(title, "unnamed"), self.names)
+        text = title.encode("utf-8", "replace").decode()  # a name of a folder may be no text
+        name = unused_name(plain_name(text, "unnamed"), self.names)
         self.names.add(name)
         return name
 
