@@ -26,12 +26,14 @@ def again(folder: Path, system: System) -> System:
     return load_system(path)
 
 
-def changed(folder: Path, name: str, old: str, new: str) -> System:
-    """The system of a file with one thing changed."""
+def changed(folder: Path, name: str, *changes: tuple[str, str]) -> System:
+    """The system of a file with each of these changed once."""
     text = (DATA / name).read_text()
-    assert old in text
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
     path = folder / name
-    path.write_text(text.replace(old, new, 1))
+    path.write_text(text)
     return load_system(path)
 
 
@@ -45,7 +47,7 @@ def test_processors_of_cheddar_become_pcpus(tmp_path: Path) -> None:
     assert (fast.wcet_ns, fast.period_ns, fast.deadline_ns) == (2 * MS, 10 * MS, 7_500_000)
     assert (fast.offset_ns, fast.jitter_ns, fast.blocking_ns) == (MS, MS // 2, MS)
     assert (fast.priority, slow.priority, slow.kind) == (0, 2, "sporadic")
-    # Partitions that take turns: 2 and 4 in a round of 6.
+    # Partitions that take turns: 2 (as capacity) and 4 (as quantum) in a round of 6.
     assert (first.name, first.pcpu, first.scheduler) == ("partition1", 1, "rm")
     assert first.interface == Interface(period="6ms", budget="2ms")
     assert second.interface == Interface(period="6ms", budget="4ms")
@@ -80,7 +82,7 @@ def test_transactions_of_mast_become_tasks(tmp_path: Path) -> None:
 
 
 def test_on_several_processors_of_simso_jobs_move(tmp_path: Path) -> None:
-    system = changed(tmp_path, "simso.xml", "</processors>", SECOND)
+    system = changed(tmp_path, "simso.xml", ("</processors>", SECOND))
     (domain,) = system.domains
     assert (domain.scheduler, domain.pcpus) == ("gfp", (0, 1))
     assert domain.interface == Interface(period="1ms", budget="1ms")
@@ -100,6 +102,20 @@ CHEDDAR = [
     ("HIGHEST_PRIORITY_FIRST", "LOTTERY", "core_unit core1 scheduler_type"),
     (">PREEMPTIVE<", ">NOT_PREEMPTIVE<", "core_unit core1 preemptive_type"),
     ("1.00000", "2.0", "core_unit core1 speed"),
+    ("1.00000", "10", "core_unit core1 speed"),
+    ("1.00000", "<x>1</x>", "core_unit core1 speed"),
+    ("<name>back<", "<name>front<", "mono_core_processor front name"),
+    ("<name>partition2<", "<name>partition1<", "address_space partition1 name"),
+    ("<quantum>4<", "<quantum>0<", "address_space partition2 capacity"),
+    ("<quantum>4<", "<capacity>4</capacity><quantum>4<", "address_space partition2 capacity"),
+    ("<quantum>1<", "<preemptive_type>NOT_PREEMPTIVE</preemptive_type><quantum>1<",
+     "core_unit core2 preemptive_type"),
+    ("<quantum>4<", "<preemptive_type>NOT_PREEMPTIVE</preemptive_type><quantum>4<",
+     "address_space partition2 preemptive_type"),
+    ("<deadline>8<", "<deadline>9</deadline><deadline>8<", "periodic_task fast deadline"),
+    (">8</deadline>", "><v>8</v></deadline>", "periodic_task fast deadline"),
+    ("<every>0<", "<every><x/><", "periodic_task fast every"),
+    ("<every>0<", "<every>.<", "periodic_task fast every"),
     ('ref="id_2"', 'ref="id_1"', "mono_core_processor back core"),
     ("NO_SCHEDULING_PROTOCOL", "RATE_MONOTONIC_PROTOCOL", "address_space all scheduler_type"),
     (">PERIODIC_TYPE", ">POISSON_TYPE", "periodic_task fast task_type"),
@@ -110,13 +126,18 @@ CHEDDAR = [
     ("overhead>0<", "overhead>1<", "periodic_task fast context_switch_overhead"),
     ("<offsets></", "<offsets><offset_type/></", "periodic_task fast offsets"),
     ("<criticality>0</criticality>", "<chance>1</chance>", "periodic_task fast chance"),
-    ("<capacity>2<", "<capacity>-2<", "periodic_task fast capacity"),
+    ("2</capacity>\n   <deadline>8", "-2</capacity><deadline>8", "periodic_task fast capacity"),
     ("partition1</address_space_name>", "all</address_space_name>", "periodic_task inner1 address"),
     ("</cheddar>", "<dependencies><dependency/></dependencies></cheddar>", "dependencies"),
 ]  # fmt: skip
 SIMSO = [
     ('etm="wcet"', 'etm="cache"', "simulation etm"),
     ("schedulers.FP", "schedulers.LLF", "sched class"),
+    ("simso.schedulers.FP", "mine/FP.py", "sched class"),
+    ("schedulers.FP", "schedulers.RM", "task TASK T2 task_type"),
+    ('priority="5" task_type="Periodic"/>', 'task_type="Periodic"><deadline/></task>',
+     "task TASK T1 deadline"),
+    ('preemption_cost="0"', 'preemption_cost="."', "task TASK T1 preemption_cost"),
     ('overhead="0" over', 'overhead="5" over', "sched overhead"),
     ('cl_overhead="0"', 'cl_overhead="9"', "processor CPU 1 cl_overhead"),
     ('speed="1.0"', 'speed="0.5"', "processor CPU 1 speed"),
@@ -128,7 +149,7 @@ SIMSO = [
     ('WCET="2.0000000001" ', "", "task TASK T1 WCET"),
     ('WCET="2.0000000001"', 'WCET="1/3"', "task TASK T1 WCET"),
     ("<tasks>", "<tasks>text", ""),
-]
+]  # fmt: skip
 
 
 MAST = [
@@ -162,6 +183,35 @@ MAST = [
 ]  # fmt: skip
 
 
+POSIX = "POSIX_1003_HIGHEST_PRIORITY_FIRST"
+EQUALS = [
+    ("cheddar.xml", {POSIX: "RATE_MONOTONIC", "<period>40<": "<period>10<"},
+     "sporadic_task slow period"),
+    ("cheddar.xml", {POSIX: "DEADLINE_MONOTONIC", "<jitter>0.5<": "<jitter>0<", ">40<": ">8<"},
+     "sporadic_task slow deadline"),
+    ("cheddar.xml", {POSIX: "DEADLINE_MONOTONIC"}, "periodic_task fast jitter"),
+    ("simso.xml", {"ers.FP": "ers.RM", '"Sporadic"': '"Periodic"', 'period="0.0"': 'period="10"'},
+     "task TASK T2 period"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "changes", "key"), EQUALS)
+def test_what_orders_tasks_differs(
+    tmp_path: Path, name: str, changes: dict[str, str], key: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        changed(tmp_path, name, *changes.items())
+    assert [problem.key for problem in caught.value.problems] == [key]
+
+
+@pytest.mark.parametrize("name", ["cheddar", "simulation"])
+def test_an_outermost_element_with_a_prefix_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.xml"
+    path.write_text(f"<x:{name} xmlns:x='y'/>")
+    with pytest.raises(InputError, match=f"the element x:{name} as the outermost"):
+        load_system(path)
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "key"),
     [("cheddar.xml", *one) for one in CHEDDAR]
@@ -172,7 +222,7 @@ def test_what_has_no_counterpart_is_refused(
     tmp_path: Path, name: str, old: str, new: str, key: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        changed(tmp_path, name, old, new)
+        changed(tmp_path, name, (old, new))
     (problem,) = caught.value.problems
     assert problem.key.startswith(key)
     assert problem.line is not None

@@ -8,8 +8,9 @@
 
 A processor becomes a pcpu, and its tasks a domain there, whose server is computed. Where a core
 runs its address spaces in turn (HIERARCHICAL_CYCLIC_PROTOCOL), as the partitions of ARINC 653, each
-becomes a domain with its quantum in a round of all quanta: it has no less in any span of time than
-a periodic server of that is sure of. Under POSIX 1003 the larger priority is first.
+becomes a domain with its slot in a round of all slots: it has no less in any span of time than a
+periodic server of that is sure of. A slot is the capacity of an address space, in older files its
+quantum. Under POSIX 1003 the larger priority is first.
 
 Cheddar's times have no unit; here one is 1 ms. What has no counterpart (resources, dependencies,
 buffers, several cores, other protocols, tasks that are not released by a period) is refused.
@@ -21,10 +22,9 @@ import re
 from collections.abc import Callable
 
 from hyperperiod.model.values import TomlTable
-from hyperperiod.model.xml_tasks import KeyPath, TaskForm, XmlTasks, values_of
-from hyperperiod.model.xml_tree import Element, read_xml
+from hyperperiod.model.xml_tasks import KeyPath, TaskForm, XmlTasks, read_tree, values_of
+from hyperperiod.model.xml_tree import Element
 
-_DEEPEST = 20
 _TASKS = TaskForm(
     times={
         "period": "period",
@@ -41,6 +41,7 @@ _TASKS = TaskForm(
     ),
     zero=("context_switch_overhead", "every", "maximum_number_of_memory_request_per_job"),
 )
+_PARAMETERS = ("speed", "scheduler_type", "preemptive_type", "quantum")
 _KINDS = {"PERIODIC_TYPE": "periodic", "SPORADIC_TYPE": "sporadic"}
 _SCHEDULERS = {
     "POSIX_1003_HIGHEST_PRIORITY_FIRST_PROTOCOL": "fp",
@@ -56,13 +57,7 @@ _HARMLESS = ("networks", "memories")
 
 def read_cheddar(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
     """The document that a TOML file of the same system would give, and its lines."""
-    return _CheddarReader(file, read_xml(file, text, _place, with_text=True)).read()
-
-
-def _place(tag: str, _above: str, depth: int) -> tuple[str, str] | None:
-    if depth == 0 and tag != "cheddar":
-        return f"the element {tag} as the outermost", "cheddar"
-    return ("elements nested deeper", f"{_DEEPEST} levels") if depth > _DEEPEST else None
+    return _CheddarReader(file, read_tree(file, text, "cheddar", with_text=True)).read()
 
 
 class _CheddarReader(XmlTasks):
@@ -72,6 +67,7 @@ class _CheddarReader(XmlTasks):
         super().__init__(file, _TASKS)
         self.root = root
         self.lines[()] = root.line
+        self.require_values(root, {*_TASKS.known, *_PARAMETERS})
 
     def read(self) -> tuple[TomlTable, Callable[[KeyPath], int]]:
         for one in self.root.inside:
@@ -81,6 +77,7 @@ class _CheddarReader(XmlTasks):
         units = self.root.all("core_units", "core_unit")
         cores = {one.attributes.get("id", ""): one for one in units}
         processors = [one for found in self.root.all("processors") for one in found.inside]
+        self._require_names(processors)
         for number, processor in enumerate(processors):
             reference = next(processor.all("core"), processor).attributes.get("ref", "")
             core = cores.pop(reference, None)
@@ -95,15 +92,18 @@ class _CheddarReader(XmlTasks):
 
     def _add_processor(self, number: int, processor: Element, core: Element) -> None:
         name = values_of(processor).get("name", "")
-        if values_of(core).get("speed", "0").rstrip("0").rstrip(".") not in ("", "1"):
-            raise self.refuse(core, "speed", repr(values_of(core)["speed"][:40]), "1")
+        speed = self.number(core, "speed", values_of(core).get("speed", "0"))
+        if speed not in (0, 1):
+            raise self.refuse(core, "speed", str(speed)[:40], "1")
         tasks = [one for one in self._tasks() if values_of(one).get("cpu_name") == name]
         spaces = [
             one
             for one in self.root.all("address_spaces", "address_space")
             if values_of(one).get("cpu_name") == name
         ]
+        self._require_names(spaces)
         parameters = self._parameters(core)
+        self._require_preemptive(core)
         if values_of(parameters).get("scheduler_type") != _CYCLIC:
             scheduler = self._scheduler(core, tasks)
             for one in spaces:
@@ -116,12 +116,13 @@ class _CheddarReader(XmlTasks):
             if tasks:
                 self.add_domain(name, processor, scheduler, tasks, pcpu=number)
             return
-        quanta = [self.whole(self._parameters(one), "quantum") for one in spaces]
-        for one, quantum in zip(spaces, quanta, strict=True):
+        slots = [self._slot(one) for one in spaces]
+        for one, slot in zip(spaces, slots, strict=True):
             title = values_of(one).get("name", "")
             inside = [task for task in tasks if values_of(task).get("address_space_name") == title]
-            server = {"period": f"{sum(quanta)}ms", "budget": f"{quantum}ms"}
+            server = {"period": f"{sum(slots)}ms", "budget": f"{slot}ms"}
             if inside:
+                self._require_preemptive(one)
                 scheduler = self._scheduler(one, inside)
                 self.add_domain(title, one, scheduler, inside, pcpu=number, interface=server)
             tasks = [task for task in tasks if task not in inside]
@@ -130,10 +131,7 @@ class _CheddarReader(XmlTasks):
 
     def _scheduler(self, of: Element, tasks: list[Element]) -> str:
         """Returns the scheduler of a core or an address space, and looks at its tasks' kinds."""
-        found = values_of(self._parameters(of))
-        if (preemption := found.get("preemptive_type", "PREEMPTIVE")) != "PREEMPTIVE":
-            raise self.refuse(of, "preemptive_type", repr(preemption[:40]), "PREEMPTIVE")
-        kind = found.get("scheduler_type", "")
+        kind = values_of(self._parameters(of)).get("scheduler_type", "")
         if kind not in _SCHEDULERS:
             allowed = f"{', '.join(_SCHEDULERS)}; of a core also {_CYCLIC}"
             raise self.refuse(of, "scheduler_type", repr(kind[:60]), allowed)
@@ -142,7 +140,33 @@ class _CheddarReader(XmlTasks):
             if scheduler == "fp" and values_of(one).get("policy") != "SCHED_FIFO":
                 found_policy = repr(values_of(one).get("policy", ""))
                 raise self.refuse(one, "policy", found_policy, "SCHED_FIFO")
+            if scheduler == "dm" and self.number(one, "jitter", values_of(one).get("jitter", "0")):
+                allowed = "0: deadlines here are less the jitter, in another order"
+                raise self.refuse(one, "jitter", "one", allowed)
         return scheduler
+
+    def _require_preemptive(self, of: Element) -> None:
+        found = values_of(self._parameters(of)).get("preemptive_type", "PREEMPTIVE")
+        if found != "PREEMPTIVE":
+            raise self.refuse(of, "preemptive_type", repr(found[:40]), "PREEMPTIVE")
+
+    def _require_names(self, elements: list[Element]) -> None:
+        names = [values_of(one).get("name") for one in elements]
+        for index, one in enumerate(elements):
+            if names[index] in names[:index]:
+                raise self.refuse(one, "name", "that of another", "another for each")
+
+    def _slot(self, space: Element) -> int:
+        """Returns how long an address space has its turn."""
+        found = values_of(self._parameters(space))
+        capacity, quantum = (
+            self.whole(self._parameters(space), key) if key in found else 0
+            for key in ("capacity", "quantum")
+        )
+        if bool(capacity) == bool(quantum):
+            allowed = "its slot there, or as quantum in older files"
+            raise self.refuse(space, "capacity", "both or none", allowed)
+        return capacity or quantum
 
     def _tasks(self) -> list[Element]:
         return [one for found in self.root.all("tasks") for one in found.inside]

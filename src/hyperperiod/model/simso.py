@@ -22,13 +22,13 @@ from math import floor
 
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.model.values import TomlTable
-from hyperperiod.model.xml_tasks import KeyPath, TaskForm, XmlTasks, values_of
-from hyperperiod.model.xml_tree import Element, read_xml
+from hyperperiod.model.xml_tasks import KeyPath, TaskForm, XmlTasks, read_tree, values_of
+from hyperperiod.model.xml_tree import Element
 
-_DEEPEST = 20
 _WHOLE = {"period": "1ms", "budget": "1ms"}
-_SCHEDULERS = {"EDF": "edf", "RM": "rm", "FP": "fp"}
-_ON_ONE = {**_SCHEDULERS, "EDF_mono": "edf", "RM_mono": "rm"}
+_LIBRARY = "simso.schedulers."
+_SCHEDULERS = {f"{_LIBRARY}{name}": name.lower() for name in ("EDF", "RM", "FP")}
+_ON_ONE = {**_SCHEDULERS, f"{_LIBRARY}EDF_mono": "edf", f"{_LIBRARY}RM_mono": "rm"}
 _DATES = "list_activation_dates"
 _TASK = TaskForm(
     times={"period": "period", "wcet": "WCET", "deadline": "deadline", "offset": "activationDate"},
@@ -40,7 +40,7 @@ _PROCESSORS = TaskForm({}, (), re.compile("processor|field"), ("migration_overhe
 _PROCESSOR = TaskForm({}, ("name", "speed"), re.compile("id|cache"), ("cl_overhead", "cs_overhead"))
 _SCHED = TaskForm(
     times={},
-    read=("class", "className"),
+    read=("class",),
     ignored=re.compile("field"),
     zero=("overhead", "overhead_activate", "overhead_terminate"),
 )
@@ -48,11 +48,7 @@ _SCHED = TaskForm(
 
 def read_simso(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
     """The document that a TOML file of the same system would give, and its lines."""
-    return _SimsoReader(file, _TASK).read(read_xml(file, text, _place))
-
-
-def _place(_tag: str, _above: str, depth: int) -> tuple[str, str] | None:
-    return ("elements nested deeper", f"{_DEEPEST} levels") if depth > _DEEPEST else None
+    return _SimsoReader(file, _TASK).read(read_tree(file, text, "simulation"))
 
 
 class _SimsoReader(XmlTasks):
@@ -60,6 +56,8 @@ class _SimsoReader(XmlTasks):
 
     def read(self, root: Element) -> tuple[TomlTable, Callable[[KeyPath], int]]:
         self.lines[()] = root.line
+        for form in (_TASK, _PROCESSORS, _PROCESSOR, _SCHED):
+            self.require_values(root, form.known)
         said = values_of(root)
         usual = "wcet" if said.get("use_wcet", "yes") in ("yes", "true") else "cache"
         if (model := said.get("etm", usual)) not in ("wcet", "acet"):
@@ -74,6 +72,10 @@ class _SimsoReader(XmlTasks):
         count = max(1, len(processors))
         scheduler = self._scheduler(next(root.all("sched"), root), count)
         tasks = list(root.all("tasks", "task"))
+        for one in tasks:
+            if scheduler == "rm" and values_of(one).get("task_type") == "Sporadic":
+                allowed = "Periodic under RM: of others it goes by a period that they do not have"
+                raise self.refuse(one, "task_type", "'Sporadic'", allowed)
         if count == 1:
             self.add_domain("tasks", root, scheduler, tasks, pcpu=0)
             return self.document("SimSo", policy="ptps")
@@ -83,8 +85,7 @@ class _SimsoReader(XmlTasks):
 
     def _scheduler(self, element: Element, processors: int) -> str:
         said = self.require_known(element, _SCHED) if element.tag == "sched" else {}
-        name = re.sub(r"\.py$", "", said.get("class", said.get("className", "")))
-        name = re.split(r"[./]", name)[-1]
+        name = said.get("class", "")
         known = _ON_ONE if processors == 1 else _SCHEDULERS
         if name not in known:
             raise self.refuse(element, "class", repr(name[:40]), ", ".join(known))

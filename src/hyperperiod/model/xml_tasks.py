@@ -21,11 +21,13 @@ from hyperperiod.model.errors import InputError, did_you_mean
 from hyperperiod.model.locate import Lines
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.model.values import TomlTable, plain_name, unused_name
-from hyperperiod.model.xml_tree import Element
+from hyperperiod.model.xml_tree import Element, read_xml
 
 KeyPath = tuple[str | int, ...]
 _NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,30})?([eE]-?[0-9]{1,2})?")
 _ROUNDED_DOWN = ("period", "deadline")
+_DEEPEST = 20
+_FIRST_BY = {"fp": "priority", "rm": "period", "dm": "deadline"}
 
 
 class TaskForm(NamedTuple):
@@ -37,12 +39,28 @@ class TaskForm(NamedTuple):
     ignored: re.Pattern[str]
     zero: Collection[str]
 
+    @property
+    def known(self) -> set[str]:
+        """All names that are not passed over."""
+        return {*self.times.values(), *self.read, *self.zero}
+
+
+def read_tree(file: str, text: str, root: str, *, with_text: bool = False) -> Element:
+    """Returns the outermost element, which is called `root`; InputError for all other XML."""
+
+    def place(tag: str, _above: str, depth: int) -> tuple[str, str] | None:
+        if depth == 0 and tag != root:
+            return f"the element {tag} as the outermost", root
+        return ("elements nested deeper", f"{_DEEPEST} levels") if depth > _DEEPEST else None
+
+    return read_xml(file, text, place, with_text=with_text)
+
 
 def values_of(element: Element) -> dict[str, str]:
     """Returns what an element says, by name, without what it leaves empty."""
-    inside = {one.tag: one.text.strip() for one in element.inside if not one.inside}
-    found = element.attributes | inside
-    return {name: value for name, value in found.items() if value}
+    said = [*element.attributes.items()]
+    said += [(one.tag, one.text.strip()) for one in element.inside if not one.inside]
+    return {name: value for name, value in said if value}
 
 
 class XmlTasks:
@@ -57,23 +75,31 @@ class XmlTasks:
     def add_domain(
         self, title: str, element: Element, scheduler: str, tasks: Iterable[Element], **keys: object
     ) -> None:
-        """Adds a domain with these tasks; the larger of their priorities is first."""
+        """Adds a domain with these tasks; the larger of their priorities is first.
+
+        Of equals the tools do not preempt, or not in an order that we know: InputError for these.
+        """
         here: KeyPath = ("domain", len(self.domains))
         self.lines[here] = element.line
         tables: list[TomlTable] = []
-        priorities: list[int] = []
+        kind = scheduler[-2:]
+        ranks: list[object] = []
         for one in tasks:
             self.lines[(*here, "task", len(tables))] = one.line
             names = {table["name"] for table in tables}
             tables.append(self._task(one, names))
-            if scheduler.endswith("fp"):
-                priorities.append(self.whole(one, "priority"))
-                if priorities[-1] in priorities[:-1]:
-                    found = f"{priorities[-1]} a second time"
-                    allowed = "one for each: of equals the first to come is first there"
-                    raise self.refuse(one, "priority", found, allowed)
-        for table, priority in zip(tables, priorities, strict=False):
-            table["priority"] = max(priorities) - priority
+            if kind == "fp":
+                tables[-1]["priority"] = -self.whole(one, "priority")
+            if key := _FIRST_BY.get(kind):
+                rank = tables[-1].get(key, tables[-1]["period"])
+                if rank in ranks:
+                    allowed = f"another for each under {kind}: the order of equals is not known"
+                    raise self.refuse(one, key, "that of another task", allowed)
+                ranks.append(rank)
+        if kind == "fp":
+            highest = min(table["priority"] for table in tables)
+            for table in tables:
+                table["priority"] -= highest
         name = unused_name(plain_name(title, "unnamed"), {one["name"] for one in self.domains})
         self.domains.append({"name": name, "scheduler": scheduler, **keys, "task": tables})
 
@@ -88,18 +114,25 @@ class XmlTasks:
 
     def require_known(self, element: Element, form: TaskForm) -> dict[str, str]:
         """Returns what an element says; InputError for what its form does not know."""
-        values = values_of(element)
-        known = {*form.times.values(), *form.read, *form.zero}
+        values, known = values_of(element), form.known
         inside = [one.tag for one in element.inside if one.inside or one.attributes]
         for name in (*values, *inside):
-            if name in form.zero and values[name].strip("0.") == "":
-                continue
-            if name in form.zero:
+            if name in form.zero and self.number(element, name, values.get(name)):
                 raise self.refuse(element, name, repr(values[name][:40]), "0: it is not modelled")
             if name not in known and not form.ignored.fullmatch(name):
                 allowed = f"{', '.join(sorted(known))}{did_you_mean(name, known)}"
                 raise self.refuse(element, name, "what has no counterpart", allowed)
         return values
+
+    def require_values(self, root: Element, names: Collection[str]) -> None:
+        """InputError for what has one of these names and is said twice, or is no plain value."""
+        for element in root.every():
+            said = [*element.attributes, *(one.tag for one in element.inside)]
+            for name in names:
+                if said.count(name) > 1:
+                    raise self.refuse(element, name, "it a second time", "it once")
+                if any(one.inside or one.attributes for one in element.all(name)):
+                    raise self.refuse(element, name, "elements or attributes", "a plain value")
 
     def number(self, element: Element, name: str, value: str | None) -> Fraction:
         """Returns a number from 0 on; InputError for anything else."""
