@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`export --to kubernetes` and `kubevirt`: manifests with the fields that the APIs have, refusals.
+"""`export --to kubernetes` and `kubevirt`: manifests, what is judged, refusals.
 
-FIELDS are the fields of Pod (v1) and VirtualMachine (kubevirt.io/v1) that a manifest of ours may
-have, with the type of each; the APIs refuse others.
+FIELDS are the fields of Pod (v1) and VirtualMachine (kubevirt.io/v1) that a manifest of ours has,
+with the type of each. No API is asked.
 """
 
 from __future__ import annotations
@@ -123,11 +123,21 @@ def test_what_is_judged_is_nearly_all_of_a_cpu_for_each_vcpu(target: str) -> Non
     assert (interface.budget_ns, interface.period_ns) == (9_500_000, 10_000_000)
 
 
-@pytest.mark.parametrize("name", ["A", "a_b", "-a", "a-", "a.b", "a" * 64])
+@pytest.mark.parametrize("name", ["A", "a_b", "-a", "a-", "a.b", "a" * 64, "export"])
 def test_names_are_labels_of_dns(name: str) -> None:
     one = system({**A, "name": name})
     with pytest.raises(InputError, match="a label of DNS"):
         manifests("kubernetes", one)
+
+
+def test_a_machine_of_an_even_number_of_vcpus_needs_a_cpu_more() -> None:
+    hosts = {target: HOSTS[target] for target in FIELDS}
+    readmes = {
+        target: str(host.files(host.judged(system(TWO)), None)["README.md"])
+        for target, host in hosts.items()
+    }
+    said = {target for target, text in readmes.items() if "EmulatorThreadCompleteToEven" in text}
+    assert said == {"kubevirt"}
 
 
 def test_cpus_are_the_kubelets_to_choose() -> None:

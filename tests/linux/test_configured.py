@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from hyperperiod.cli import main
 from hyperperiod.export import HOSTS, write_folder
 from hyperperiod.hosts.linux import readings
 from hyperperiod.hosts.linux.configured import configured, deadline_parameters
-from hyperperiod.hosts.linux.readings import Readings
+from hyperperiod.hosts.linux.readings import OF_THE_KERNEL, Readings
 from hyperperiod.model import InputError, Interface, System, load_system
 
 CGROUPS = "sys/fs/cgroup"
@@ -35,6 +36,7 @@ MACHINE = {
     f"{CGROUPS}/system.slice/cpu.max": "max 100000\n",
     f"{CGROUPS}/system.slice/cpu.weight": "100\n",
 }
+NO_CPU = "it has no cpu to itself (cpuset.cpus.partition)"
 NO_SERVERS = {f"sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime": "0\n" for cpu in range(4)}
 
 
@@ -49,13 +51,15 @@ def cgroup(folder: str, quota: str = "max 100000", cpus: str = "", **more: str) 
     return {f"{CGROUPS}/{folder}/{key}": f"{text}\n" for key, text in texts.items()}
 
 
-def thread(process: int, number: int, name: str, policy: int, cpus: str) -> dict[str, str]:
+def thread(
+    process: int, number: int, name: str, policy: int, cpus: str, flags: int = 0
+) -> dict[str, str]:
     """The files of a thread of real time, in the cgroup of a service."""
     return {
         f"proc/{process}/comm": f"{name}\n",
         f"proc/{process}/cgroup": f"0::/system.slice/{name}.service\n",
         f"proc/{process}/task/{number}/comm": f"{name}\n",
-        f"proc/{process}/task/{number}/stat": stat(name, policy, priority=50),
+        f"proc/{process}/task/{number}/stat": stat(name, policy, flags, priority=50),
         f"proc/{process}/task/{number}/status": f"Cpus_allowed_list:\t{cpus}\n",
     }
 
@@ -155,17 +159,54 @@ def test_weights_and_cpus_are_best_effort(tmp_path: Path) -> None:
     )
     said = [(one.name, one.best_effort, one.weight, one.vcpus) for one in found.domains]
     assert said == [
-        ("idle.slice", True, 1, 4),
+        ("idle.slice", True, None, 4),
         ("pinned.service", True, None, 2),
-        ("machine-qemu-1-web.scope", True, 250, 4),
+        ("machine-qemu-1-web.scope", True, None, 4),
     ]
-    assert notes == ["machine.slice: its limits, which are around others"]
+    assert notes == [
+        "machine.slice: its limits, which are around others",
+        "idle.slice: its weight of 1, which is among its siblings",
+        "machine-qemu-1-web.scope: its weight of 250, which is among its siblings",
+    ]
+
+
+def test_weights_of_siblings_are_said(tmp_path: Path) -> None:
+    found, notes = read(
+        tmp_path,
+        cgroup("pinned.service", cpus="1-2", cpuset__cpus__partition="member"),
+        cgroup("half.slice", cpu__weight="50"),
+    )
+    assert [(one.name, one.weight) for one in found.domains] == [
+        ("half.slice", 50),
+        ("pinned.service", 100),
+    ]
+    assert notes == []
 
 
 def test_limits_inside_of_a_server_are_named(tmp_path: Path) -> None:
     found, notes = read(tmp_path, cgroup("a", cpus="2"), cgroup("a/b", "5000 20000"), cgroup("a/c"))
     assert [one.name for one in found.domains] == ["a"]
     assert notes == ["a/b: its own limits, inside of a"]
+
+
+@pytest.mark.parametrize(("quota", "names"), [("max 100000", ["a", "b"]), ("50000 100000", ["b"])])
+def test_a_partition_in_another_has_cpus_of_its_own(
+    tmp_path: Path, quota: str, names: list[str]
+) -> None:
+    """The outer one has the cpu that is left; a quota there is around both: it promises nothing."""
+    found, notes = read(
+        tmp_path,
+        cgroup("a", quota, "2-3", cpuset__cpus__effective="3"),
+        cgroup("a/b", "50000 100000", "2"),
+    )
+    assert [one.name for one in found.domains] == names
+    inner = found.domains[-1]
+    if quota.startswith("max"):
+        assert inner.each_vcpu[0].interface == Interface(period="100ms", budget="45ms")
+        assert notes == []
+    else:
+        assert inner.best_effort
+        assert "a: its limits, which are around others" in notes
 
 
 @pytest.mark.parametrize(
@@ -196,6 +237,79 @@ def test_threads_of_deadlines_have_servers(
     assert (notes, video.each_vcpu[0].interface) == ([], Interface(period="40ms", budget="5ms"))
 
 
+def test_cpus_that_threads_of_deadlines_do_not_have_are_left_out(tmp_path: Path) -> None:
+    member = {"cpuset__cpus__partition": "member"}
+    found, notes = read(
+        tmp_path,
+        NO_SERVERS,
+        cgroup("away", cpus="2-3", **member),
+        cgroup("with", cpus="0-1", **member),
+        thread(80, 80, "video", 6, "0-1"),
+        t80=(5 * MS, 40 * MS, 40 * MS),
+    )
+    assert [one.name for one in found.domains] == ["video.service", "with"]
+    assert notes == ["away: best effort on cpus 2-3; a file has cpus 0-1 alone"]
+
+
+def test_cpus_without_a_place_are_left_out(tmp_path: Path) -> None:
+    found, notes = read(
+        tmp_path,
+        {"sys/devices/system/cpu/online": "0-127\n", f"{CGROUPS}/cpuset.cpus.effective": "0-127\n"},
+        cgroup("a", "9000 20000", "2"),
+        cgroup("all", cpu__weight="50"),
+        cgroup("none", cpu__weight="50", cpuset__cpus__effective=""),
+    )
+    assert [one.name for one in found.domains] == ["a"]
+    assert notes == [
+        "all: best effort on cpus 0-127; a file has 64 pcpus",
+        "none: best effort on no cpu; a file has 64 pcpus",
+    ]
+
+
+def test_threads_of_the_kernels_before_servers_are_named(tmp_path: Path) -> None:
+    machine = {"proc/cpuinfo": "flags : fpu hypervisor\n"}
+    interrupt = thread(7, 7, "irq/9-eth0", 1, "2", OF_THE_KERNEL)
+    elsewhere = thread(8, 8, "irq/8-rtc0", 1, "3", OF_THE_KERNEL)
+    _, notes = read(tmp_path, machine, interrupt, elsewhere, cgroup("a", "50000 100000", "2"))
+    assert notes == [
+        "this machine is virtual: what its host takes of its cpus is not seen",
+        "threads of the kernel's that come before servers on their cpus: irq/9-eth0 (7)",
+    ]
+
+
+def test_vcpus_without_servers_take_those_of_others(tmp_path: Path) -> None:
+    first, second = cgroup("m/vcpu0", "50000 100000", "2"), cgroup("m/vcpu1", "20000 100000")
+    _, notes = read(tmp_path, first, second)
+    here = "is best effort here"
+    assert notes == [
+        f"m/vcpu0: its quota of 50ms in 100ms {here}: other vcpus have no server",
+        f"m/vcpu1: its quota of 20ms in 100ms {here}: {NO_CPU}",
+    ]
+
+
+def test_cgroups_that_end_meanwhile_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path, {**MACHINE, **cgroup("a", "9000 20000", "2")})
+    ends = threading.Event()
+
+    def come_and_go() -> None:
+        folders = [tmp_path / CGROUPS / f"x{number}" / "y" for number in range(20)]
+        while not ends.is_set():
+            for one in folders:
+                one.mkdir(parents=True)
+            for one in folders:
+                one.rmdir()
+                one.parent.rmdir()
+
+    other = threading.Thread(target=come_and_go)
+    other.start()
+    try:
+        texts = {configured(Readings(tmp_path))[0] for _ in range(200)}
+    finally:
+        ends.set()
+        other.join()
+    assert len(texts) == 1
+
+
 def test_what_is_beside_deadlines_is_named(tmp_path: Path) -> None:
     _, notes = read(
         tmp_path,
@@ -210,7 +324,7 @@ def test_what_is_beside_deadlines_is_named(tmp_path: Path) -> None:
     for what in (
         "a?b (82), of SCHED_FIFO 50 has no period",
         "gone (81), of SCHED_DEADLINE: no parameters (No such process)",
-        "a: its quota of 9ms in 20ms promises nothing: a file has one policy",
+        "a: its quota of 9ms in 20ms is best effort here: a file has one policy",
         "the kernel's own servers",
         "hidepid",
         "outside of this container",
@@ -222,6 +336,7 @@ def test_what_is_beside_deadlines_is_named(tmp_path: Path) -> None:
     ("files", "found"),
     [
         ({}, "nothing configured"),
+        (thread(90, 90, "gone", 6, "0-3"), r"can say; gone \(90\), of SCHED_DEADLINE: no param"),
         (thread(80, 80, "late", 6, "0-3"), "a deadline of 20ms in 40ms"),
         (
             thread(81, 81, "here", 6, "0-1") | thread(82, 82, "there", 6, "2"),
@@ -248,7 +363,9 @@ def test_the_command_prints_a_system_and_warns(
     assert 'name = "shop"' in result.stdout
     assert result.stderr.startswith("warning: not in the file: a: its quota of 9ms")
     (tmp_path / CGROUPS / "cgroup.controllers").unlink()
-    assert CliRunner().invoke(main, ["linux", "import"]).exit_code == 3
+    result = CliRunner().invoke(main, ["linux", "import"])
+    assert result.exit_code == 3
+    assert "boot with systemd.unified_cgroup_hierarchy=1" in result.stderr
 
 
 def test_the_kernel_says_what_it_has_admitted() -> None:

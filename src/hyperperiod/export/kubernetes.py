@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hyperperiod.analysis import Analysis
+from hyperperiod.export.folder import MANIFEST
 from hyperperiod.export.pools import beginning, of_flows, pools_each
 from hyperperiod.export.stock import on_own_pcpus, without_best_effort
 from hyperperiod.model import Domain, InputError, System, to_toml
@@ -34,6 +35,12 @@ POD: Final = """\
 3. Inside, give each thread that stands for a vcpu a cpu of its own, in the order of the vcpus,
    of those in `/sys/fs/cgroup/cpuset.cpus.effective`: `taskset -p -c CPU THREAD`. Else the
    kernel moves them."""
+EVEN: Final = """\
+   A machine asks for a cpu more, for its emulator: under `full-pcpus-only` nodes with hyperthreads
+   refuse one with an even number of vcpus, unless KubeVirt rounds up: its resource needs the
+   feature gate `AlignCPUs` and, with an empty value, the annotation
+   `alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity`.
+"""
 VIRTUAL_MACHINE: Final = """\
 2. Put your disks, volumes and networks into the `.json` files, and the memory, which is in huge
    pages of the node (`hugepagesz=1G hugepages=N` at its boot): KubeVirt asks for them under
@@ -77,10 +84,11 @@ def export_kubernetes(
     manifest = _virtual_machine if is_virtual else _pod
     files: dict[str, str | bytes | Path] = {}
     for index, domain in enumerate(system.domains):
-        if not LABEL.fullmatch(domain.name):
-            allowed = "a label of DNS: up to 63 of a-z, 0-9 and, between these, -"
+        file = f"{domain.name}.json"
+        if not LABEL.fullmatch(domain.name) or file == MANIFEST:
+            allowed = f"a label of DNS: up to 63 of a-z, 0-9 and, between these, -; no {MANIFEST}"
             raise InputError("", None, f"domain[{index}].name", repr(domain.name), allowed)
-        files[f"{domain.name}.json"] = json.dumps(manifest(domain), indent=2) + "\n"
+        files[file] = json.dumps(manifest(domain), indent=2) + "\n"
     files["system.toml"] = to_toml(system)
     files["README.md"] = _readme(is_virtual, system)
     return files
@@ -129,12 +137,13 @@ The pool is the {"virtual machine" if is_virtual else "pod"}. Its pcpus are thos
 which of a node's cpus they are, the kubelet chooses when it is started, and on which node,
 Kubernetes.
 
-1. Nodes whose kubelet has in its configuration `cpuManagerPolicy: static`,
+1. Nodes of Kubernetes 1.33 or later (before, a quota throttles what has a cpu to itself), whose
+   kubelet has in its configuration `cpuManagerPolicy: static`,
    `cpuManagerPolicyOptions: {{full-pcpus-only: "true", strict-cpu-reservation: "true"}}` and
-   `reservedSystemCPUs`, which are for all else. With `full-pcpus-only` a node with hyperthreads
-   takes whole cores only: round up to them. Before Kubernetes 1.33 also `cpuCFSQuota: false`:
-   else a quota throttles what has a cpu to itself.
-{VIRTUAL_MACHINE if is_virtual else POD}
+   `reservedSystemCPUs`, which are for all else. To change these, drain the node, stop the kubelet,
+   remove `/var/lib/kubelet/cpu_manager_state` and start it again. With `full-pcpus-only` a node
+   with hyperthreads takes whole cores only: round up to them.
+{EVEN if is_virtual else ""}{VIRTUAL_MACHINE if is_virtual else POD}
 4. `kubectl apply -f NAME.json` for each. {
         "`virsh vcpuinfo` in its virt-launcher pod"
         if is_virtual

@@ -8,7 +8,8 @@ else on all cpus of the one partition together.
 A cgroup that has one cpu to itself, as a partition of cpusets, becomes a server of what its quota
 promises there, or of nearly all of it, under `ds`; cgroups called vcpu0, vcpu1 and so on are the
 vcpus of a domain that is called as the one around them. Any other cgroup with a quota, a weight or
-cpus of its own is best effort: what it gets depends on others.
+cpus of its own is best effort: what it gets depends on others. Weights are said where all of these
+are siblings, since only siblings are weighed against each other.
 
 What runs inside, the kernel does not know: a busy task stands for all of it. What a system file
 cannot say is told in a note each, as threads of SCHED_FIFO, which have no period.
@@ -35,8 +36,9 @@ from hyperperiod.hosts.linux.readings import (
     real_time_threads,
 )
 from hyperperiod.model import Interface, MissingError, System, format_time, to_toml
-from hyperperiod.model.errors import InputError
+from hyperperiod.model.errors import InputError, some_names
 from hyperperiod.model.libvirt import NEARLY_WHOLE, busy_tasks, promised
+from hyperperiod.model.limits import PCPU_LIMIT
 from hyperperiod.model.policy import parse_policy
 from hyperperiod.model.values import TomlTable, plain_name, unused_name
 
@@ -45,7 +47,7 @@ DEADLINE: Final = "SCHED_DEADLINE"
 US: Final = 1_000
 USUAL_WEIGHT: Final = 100
 VCPU: Final = re.compile(r"(.+)/vcpu\d+")
-SCHED_GETATTR: Final = {"x86_64": 315, "aarch64": 275}
+SCHED_GETATTR: Final = {"x86_64": 315, "aarch64": 275, "riscv64": 275}
 """The number of the system call, by machine."""
 ATTRIBUTES: Final = struct.Struct("=IIQiIQQQ")
 """The kernel's `struct sched_attr`: last come runtime, deadline and period (ns)."""
@@ -90,7 +92,7 @@ def configured(
     """
     if files.text(f"{CGROUPS}/cgroup.controllers") is None:
         raise MissingError(
-            "no cgroups of version 2; as root: mount -t cgroup2 none /sys/fs/cgroup, or boot with"
+            "no cgroups of version 2 in /sys/fs/cgroup; boot with"
             " systemd.unified_cgroup_hierarchy=1"
         )
     try:
@@ -118,6 +120,8 @@ class _Configuration:
         servers = files.paths("sys/kernel/debug/sched/*_server/cpu*/runtime")
         if self.deadlines and not (servers and all(files.number(path) == 0 for path in servers)):
             self._note("the kernel's own servers for other threads, 5 % of each cpu")
+        if "hypervisor" in (files.text("proc/cpuinfo") or "").split():
+            self._note("this machine is virtual: what its host takes of its cpus is not seen")
         if "hidepid=" in (files.text("proc/mounts") or ""):
             self._note("threads of others may be hidden: /proc has hidepid")
         if files.text(f"{CGROUPS}/cgroup.events") is not None:
@@ -131,13 +135,17 @@ class _Configuration:
             found = " and ".join(sorted(map(write_list, partitions)))
             allowed = "the cpus of one partition, or partitions of one cpu each"
             raise InputError("", None, DEADLINE, f"threads on cpus {found}", allowed)
-        domains = [*self._of_deadlines(), *self._of_cgroups()]
+        shared = next(iter(partitions)) if is_global else frozenset()
+        every = [*self._of_deadlines(), *self._of_cgroups()]
+        served = [one for one in every if "vcpu" in one]
+        best_effort = [one for one in every if "vcpu" not in one]
+        used = {cpu for one in served for cpu in one["pcpus"]} | shared
+        self._note_the_kernels(used)
+        domains = [*served, *self._weighed(self._with_room(best_effort, used, shared))]
         if not domains:
+            found = "; ".join(["nothing configured that a system file can say", *self.notes])
             allowed = "a cgroup with a quota, a weight or cpus, or a thread of SCHED_DEADLINE"
-            raise InputError("", None, "", "nothing configured that a system file can say", allowed)
-        used = {cpu for one in domains for cpu in one["pcpus"]}
-        if is_global:
-            used = set(next(iter(partitions)))
+            raise InputError("", None, "", found, allowed)
         numbers = {cpu: number for number, cpu in enumerate(sorted(used))}
         for one in domains:
             cpus = one.pop("pcpus")
@@ -155,6 +163,40 @@ class _Configuration:
         head = [f"pcpu {number} is cpu {cpu}" for cpu, number in numbers.items()]
         comments = "".join(f"# {line}\n" for line in (*head, *self.notes))
         return f"{comments}{to_toml(system)}", self.notes
+
+    def _with_room(
+        self, best_effort: list[TomlTable], used: set[int], shared: frozenset[int]
+    ) -> Iterator[TomlTable]:
+        """Yields those that a file has pcpus for, and adds their cpus to those that are used."""
+        for one in best_effort:
+            cpus = set(one["pcpus"])
+            if cpus and len(used | cpus) <= PCPU_LIMIT and (not shared or cpus <= shared):
+                used |= cpus
+                yield one
+            else:
+                here = f"cpus {write_list(cpus)}" if cpus else "no cpu"
+                whose = f"cpus {write_list(shared)} alone" if shared else f"{PCPU_LIMIT} pcpus"
+                self._note(f"{one['name']}: best effort on {here}; a file has {whose}")
+
+    def _weighed(self, best_effort: Iterator[TomlTable]) -> Iterator[TomlTable]:
+        """Yields them with weights if they are siblings, else without."""
+        found = list(best_effort)
+        parents = {one.pop("parent") for one in found}
+        for one in found:
+            if len(parents) > 1 and (weight := one.pop("weight")) != USUAL_WEIGHT:
+                self._note(f"{one['name']}: its weight of {weight}, which is among its siblings")
+        yield from found
+
+    def _note_the_kernels(self, cpus: set[int]) -> None:
+        """Notes threads of the kernel's that come before servers on these cpus."""
+        first = [
+            f"{one.name} ({one.thread})"
+            for one in real_time_threads(self.files, of_the_kernel=True)
+            if one.cpus & cpus and (one.policy == DEADLINE or not self.deadlines)
+        ]
+        if first:
+            said = some_names(first)
+            self._note(f"threads of the kernel's that come before servers on their cpus: {said}")
 
     def _note(self, text: str) -> None:
         """Keeps a note; a comment of TOML has no control characters, as names of threads may."""
@@ -192,7 +234,11 @@ class _Configuration:
         members: dict[str, list[Cgroup]] = {}
         for folder, one in found.items():
             above = [str(path) for path in Path(folder).parents]
-            if around := [other for other in above if isinstance(servers.get(other), Interface)]:
+            if around := [
+                other
+                for other in above
+                if isinstance(servers.get(other), Interface) and found[other].cpus & one.cpus
+            ]:
                 self._note(f"{folder}: its own limits, inside of {around[0]}")
             elif isinstance(servers[folder], str) and any(
                 Path(other).is_relative_to(folder) for other in found if other != folder
@@ -211,13 +257,16 @@ class _Configuration:
                 continue
             for one, reason in zip(own, given, strict=True):
                 if one.quota:
-                    quota, period = map(format_time, one.quota)
-                    self._note(
-                        f"{one.folder}: its quota of {quota} in {period} promises nothing: {reason}"
-                    )
-            weight = {} if own[0].weight == USUAL_WEIGHT else {"weight": own[0].weight}
-            cpus = sorted(set().union(*(one.cpus for one in own)))
-            yield {"name": self._name(title), "best_effort": True, "pcpus": cpus, **weight}
+                    quota = " in ".join(map(format_time, one.quota))
+                    why = reason if isinstance(reason, str) else "other vcpus have no server"
+                    self._note(f"{one.folder}: its quota of {quota} is best effort here: {why}")
+            yield {
+                "name": self._name(title),
+                "best_effort": True,
+                "pcpus": sorted(set().union(*(one.cpus for one in own))),
+                "weight": own[0].weight,
+                "parent": str(Path(own[0].folder).parent),
+            }
 
     def _server(self, one: Cgroup) -> Interface | str:
         """Returns what a cgroup is promised, or why it is promised nothing."""
@@ -236,6 +285,9 @@ class _Configuration:
                 return f"{_said(thread)}, may be on its cpu"
         if one.quota is None:
             return NEARLY_WHOLE
+        for other in self.cgroups.values():
+            if Path(other.folder).is_relative_to(one.folder) and not other.cpus <= one.cpus:
+                return f"{other.folder}, on other cpus, takes of it"
         return promised(*one.quota) or "it may be overdrawn by as much"
 
     def _served(self, title: str, cpus: list[int], interfaces: Collection[Interface]) -> TomlTable:
@@ -256,8 +308,8 @@ class _Configuration:
 
 def _cgroups(files: Readings) -> Iterator[Cgroup]:
     """Yields all cgroups, those that are around others first."""
-    base = files.root / CGROUPS
-    found = [str(path.parent.relative_to(base)) for path in base.rglob("cgroup.controllers")]
+    paths = files.paths(f"{CGROUPS}/**/cgroup.controllers")
+    found = [str(Path(path).parent.relative_to(CGROUPS)) for path in paths]
     effective: dict[str, frozenset[int]] = {}
     for folder in sorted(found, key=lambda folder: (folder.count("/"), len(folder), folder)):
         here = f"{CGROUPS}/{folder}"

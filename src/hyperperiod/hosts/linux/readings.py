@@ -73,9 +73,11 @@ class Readings:
     def paths(self, pattern: str) -> list[str]:
         """The paths that match a pattern, those of numbers in the order of these.
 
-        What goes while it is looked for is left out.
+        `**` stands for folders at any depth. What goes while it is looked for is left out.
         """
-        found = glob(pattern, root_dir=self.root)  # noqa: PTH207 - Path's fails of what goes
+        found = glob(  # noqa: PTH207 - Path's fails of what goes
+            pattern, root_dir=self.root, recursive=True, include_hidden=True
+        )
         found = [path.rstrip("/") for path in found]
         return sorted(found, key=lambda path: (len(path), path))
 
@@ -125,8 +127,8 @@ class RealTimeThread(NamedTuple):
     cpus: frozenset[int]
 
 
-def real_time_threads(files: Readings) -> Iterator[RealTimeThread]:
-    """Yields the threads of real time that are not the kernel's own."""
+def real_time_threads(files: Readings, *, of_the_kernel: bool = False) -> Iterator[RealTimeThread]:
+    """Yields the threads of real time that are not the kernel's own, or those that are."""
     for path in files.paths("proc/[0-9]*/task/[0-9]*/stat"):
         name, _, rest = (files.text(path) or "").rpartition(")")
         fields = rest.split()
@@ -134,7 +136,7 @@ def real_time_threads(files: Readings) -> Iterator[RealTimeThread]:
             flags, priority, policy = int(fields[6]), int(fields[37]), int(fields[38])
         except (IndexError, ValueError):
             continue  # it has ended meanwhile
-        if policy in REAL_TIME and not flags & OF_THE_KERNEL:
+        if policy in REAL_TIME and bool(flags & OF_THE_KERNEL) == of_the_kernel:
             _, process, _, thread, _ = path.split("/")
             yield RealTimeThread(
                 int(process),
