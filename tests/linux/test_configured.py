@@ -261,8 +261,8 @@ def test_cpus_without_a_place_are_left_out(tmp_path: Path) -> None:
     )
     assert [one.name for one in found.domains] == ["a"]
     assert notes == [
-        "all: best effort on cpus 0-127; a file has 64 pcpus",
-        "none: best effort on no cpu; a file has 64 pcpus",
+        "all: best effort on cpus 0-127; a file has 1 to 64 pcpus",
+        "none: best effort on no cpu; a file has 1 to 64 pcpus",
     ]
 
 

@@ -47,12 +47,14 @@ def test_processors_of_cheddar_become_pcpus(tmp_path: Path) -> None:
     assert (fast.wcet_ns, fast.period_ns, fast.deadline_ns) == (2 * MS, 10 * MS, 7_500_000)
     assert (fast.offset_ns, fast.jitter_ns, fast.blocking_ns) == (MS, MS // 2, MS)
     assert (fast.priority, slow.priority, slow.kind) == (0, 2, "sporadic")
-    # Partitions that take turns: 2 (as capacity) and 4 (as quantum) in a round of 6.
+    # Partitions that take turns: 2 and 4 in a round of 6.
     assert (first.name, first.pcpu, first.scheduler) == ("partition1", 1, "rm")
     assert first.interface == Interface(period="6ms", budget="2ms")
     assert second.interface == Interface(period="6ms", budget="4ms")
     assert [task.name for task in second.tasks] == ["inner2"]
     assert again(tmp_path, system) == system
+    older = [(SLOT.replace("4", slot), f"<quantum>{slot}</quantum>") for slot in "24"]
+    assert changed(tmp_path, "cheddar.xml", *older) == system
 
 
 def test_tasks_of_simso_become_a_domain(tmp_path: Path) -> None:
@@ -97,6 +99,7 @@ def test_any_other_name_will_do(tmp_path: Path, name: str) -> None:
 
 
 FRONT = "<cpu_name>front</cpu_name>"
+SLOT = "<quantum>0</quantum>\n     <capacity>4</capacity>"
 CHEDDAR = [
     ("<quantum>0<", "<quantum>2<", "core_unit core1 quantum"),
     ("HIGHEST_PRIORITY_FIRST", "LOTTERY", "core_unit core1 scheduler_type"),
@@ -106,11 +109,12 @@ CHEDDAR = [
     ("1.00000", "<x>1</x>", "core_unit core1 speed"),
     ("<name>back<", "<name>front<", "mono_core_processor front name"),
     ("<name>partition2<", "<name>partition1<", "address_space partition1 name"),
-    ("<quantum>4<", "<quantum>0<", "address_space partition2 capacity"),
-    ("<quantum>4<", "<capacity>4</capacity><quantum>4<", "address_space partition2 capacity"),
+    (SLOT, "<quantum>4</quantum>", "address_space partition2 capacity"),
+    ("<capacity>4<", "<capacity>0<", "address_space partition2 capacity"),
+    (SLOT, "<quantum>4</quantum><capacity>4</capacity>", "address_space partition2 capacity"),
     ("<quantum>1<", "<preemptive_type>NOT_PREEMPTIVE</preemptive_type><quantum>1<",
      "core_unit core2 preemptive_type"),
-    ("<quantum>4<", "<preemptive_type>NOT_PREEMPTIVE</preemptive_type><quantum>4<",
+    ("<capacity>4<", "<preemptive_type>NOT_PREEMPTIVE</preemptive_type><capacity>4<",
      "address_space partition2 preemptive_type"),
     ("<deadline>8<", "<deadline>9</deadline><deadline>8<", "periodic_task fast deadline"),
     (">8</deadline>", "><v>8</v></deadline>", "periodic_task fast deadline"),

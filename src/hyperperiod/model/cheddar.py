@@ -116,7 +116,7 @@ class _CheddarReader(XmlTasks):
             if tasks:
                 self.add_domain(name, processor, scheduler, tasks, pcpu=number)
             return
-        slots = [self._slot(one) for one in spaces]
+        slots = self._slots(spaces)
         for one, slot in zip(spaces, slots, strict=True):
             title = values_of(one).get("name", "")
             inside = [task for task in tasks if values_of(task).get("address_space_name") == title]
@@ -156,17 +156,19 @@ class _CheddarReader(XmlTasks):
             if names[index] in names[:index]:
                 raise self.refuse(one, "name", "that of another", "another for each")
 
-    def _slot(self, space: Element) -> int:
-        """Returns how long an address space has its turn."""
-        found = values_of(self._parameters(space))
-        capacity, quantum = (
-            self.whole(self._parameters(space), key) if key in found else 0
+    def _slots(self, spaces: list[Element]) -> list[int]:
+        """Returns how long each address space has its turn."""
+        parameters = [self._parameters(one) for one in spaces]
+        capacities, quanta = (
+            [self.whole(one, key) if key in values_of(one) else 0 for one in parameters]
             for key in ("capacity", "quantum")
         )
-        if bool(capacity) == bool(quantum):
-            allowed = "its slot there, or as quantum in older files"
-            raise self.refuse(space, "capacity", "both or none", allowed)
-        return capacity or quantum
+        slots = capacities if any(capacities) else quanta
+        for one, slot, quantum in zip(spaces, slots, quanta, strict=True):
+            if not slot or (quantum and any(capacities)):
+                allowed = "a slot for each: all as capacity or, in older files, all as quantum"
+                raise self.refuse(one, "capacity", f"{slot}, quantum {quantum}", allowed)
+        return slots
 
     def _tasks(self) -> list[Element]:
         return [one for found in self.root.all("tasks") for one in found.inside]

@@ -175,7 +175,7 @@ class _Configuration:
                 yield one
             else:
                 here = f"cpus {write_list(cpus)}" if cpus else "no cpu"
-                whose = f"cpus {write_list(shared)} alone" if shared else f"{PCPU_LIMIT} pcpus"
+                whose = f"cpus {write_list(shared)} alone" if shared else f"1 to {PCPU_LIMIT} pcpus"
                 self._note(f"{one['name']}: best effort on {here}; a file has {whose}")
 
     def _weighed(self, best_effort: Iterator[TomlTable]) -> Iterator[TomlTable]:
