@@ -72,6 +72,7 @@ inline void Engine::drop_head(u32 task) {
     switch (run.workload.task().kind) {
     case Kind::periodic:
     case Kind::sporadic:
+    case Kind::recorded:
         if (run.unfinished() > 1)
             run.workload.advance(run.head);
         else

@@ -33,8 +33,9 @@ inline constexpr u32 MAX_IDS = 0xFFFE;
 // The scheduler inside a domain.
 enum class Scheduler : u8 { rm, dm, fp, edf, fifo, gedf, grm, gdm, gfp };
 
-// A hop has no releases of its own: it is an event task whose jobs are the items of flows.
-enum class Kind : u8 { periodic, sporadic, busy, event, hop };
+// A hop has no releases of its own: it is an event task whose jobs are the items of flows. The jobs
+// of a recorded task are those of a list.
+enum class Kind : u8 { periodic, sporadic, busy, event, hop, recorded };
 
 // A busy task without a wcet never finishes: its only job has this much work.
 inline constexpr Ns ENDLESS = NEVER;
@@ -45,6 +46,11 @@ struct Overrun {
     Ns from_ns = 0;
     Ns to_ns = NEVER;
     u64 every = 1;
+};
+
+struct RecordedJob {
+    Ns release_ns;
+    Ns ran_ns;
 };
 
 struct Task {
@@ -60,6 +66,7 @@ struct Task {
     u32 domain = 0;       // index of its domain ...
     u32 index = 0;        // ... and its index there: what draws are made from
     Overrun overrun;
+    std::shared_ptr<const std::vector<RecordedJob>> recorded; // by release
 };
 
 struct Server {

@@ -19,6 +19,8 @@ Ns draw_between(const Task &task, u64 seed, u64 job, u32 stream, Ns low_ns, Ns h
 } // namespace
 
 Ns Workload::drawn_execution_ns(u64 job) const {
+    if (task_.kind == Kind::recorded)
+        return (*task_.recorded)[job].ran_ns;
     return draw_between(task_, seed_, job, HP_DRAW_EXECUTION, task_.bcet_ns, task_.wcet_ns);
 }
 
@@ -45,7 +47,15 @@ Ns Workload::jitter_ns(u64 job) const {
     return draw_between(task_, seed_, job, HP_DRAW_JITTER, 0, task_.jitter_ns);
 }
 
+Workload::Cursor Workload::recorded(u64 job) const {
+    const Ns release_ns = job < task_.recorded->size() ? (*task_.recorded)[job].release_ns : NEVER;
+
+    return {job, release_ns, release_ns};
+}
+
 Workload::Cursor Workload::first() const {
+    if (task_.kind == Kind::recorded)
+        return recorded(0);
     if (task_.kind == Kind::hop)
         return {0, NEVER, NEVER};
     return {0, task_.offset_ns, task_.offset_ns + jitter_ns(0)};
@@ -54,6 +64,10 @@ Workload::Cursor Workload::first() const {
 void Workload::advance_by_draw(Cursor &cursor) const {
     Ns gap_ns = task_.period_ns;
 
+    if (task_.kind == Kind::recorded) {
+        cursor = recorded(cursor.job + 1);
+        return;
+    }
     cursor.job++;
     if (task_.kind == Kind::sporadic)
         gap_ns = draw_between(task_, seed_, cursor.job, HP_DRAW_GAP, gap_ns, 2 * gap_ns);

@@ -13,6 +13,7 @@
 //   event     released `period` (and jitter) after the job before it finished; the first at offset
 //   busy      one endless job from offset; with a wcet, jobs back to back
 //   hop       when an item of a flow reaches it (flow.h): no sequence that draws could give
+//   recorded  as its list says, for the times that it says
 //
 // Releases of a task never overtake one another: one that would come before its predecessor
 // comes with it. A deadline counts from the release.
@@ -72,11 +73,14 @@ class Workload {
     bool is_hop() const { return task_.kind == Kind::hop; }
     // Whether the next release is known while a job is unfinished.
     bool releases_ahead() const {
-        return task_.kind == Kind::periodic || task_.kind == Kind::sporadic;
+        return task_.kind == Kind::periodic || task_.kind == Kind::sporadic
+               || task_.kind == Kind::recorded;
     }
 
   private:
     void advance_by_draw(Cursor &cursor) const;
+    // A job of a recorded task, or the end of its list.
+    Cursor recorded(u64 job) const;
     Ns drawn_execution_ns(u64 job) const;
     // How long a job runs that would run for `drawn_ns`, if it is one of those that overrun.
     Ns overrun_ns(Ns drawn_ns, u64 job, Ns release_ns) const;

@@ -106,6 +106,8 @@ class Scenario:
     def add_overrun(
         self, *, thousandths: int, from_ns: int, to_ns: int | None, every: int
     ) -> None: ...
+    # Jobs of a task (by its number over all domains), by release, in the place of its own.
+    def set_jobs(self, task: int, releases_ns: Sequence[int], ran_ns: Sequence[int]) -> None: ...
     # The hops are tasks by their numbers over all domains, of kind event until they are hops.
     def add_flow(
         self,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hyperperiod.hosts.linux.attend import LinuxOptions
+    from hyperperiod.hosts.recorded_jobs import RecordedJobs
     from hyperperiod.hosts.recorded_run import RunRequest
     from hyperperiod.hosts.result import RunResult
     from hyperperiod.hosts.rule import Rule
@@ -38,6 +39,7 @@ def simulate(
     responses: bool = False,
     check: bool = False,
     rule: Rule | None = None,
+    jobs: RecordedJobs | None = None,
 ) -> RunResult:
     """Run `system` in the simulator from 0 to `horizon_ns` and return the result object.
 
@@ -46,7 +48,8 @@ def simulate(
     without them. `progress` is called with the instant that the run has reached. With `histograms`
     tasks and flows have response times as (lowest, highest, count), with `responses` each of them;
     with `check` the core's conservation laws are tested at every instant (slow). A `rule` decides
-    in the place of the policy; a trace and a check would be about that, so there are none.
+    in the place of the policy; a trace and a check would be about that, so there are none. Tasks
+    that have `jobs` release these, not those of their model, which analysis and bounds are of.
 
     Raises InputError for what cannot be run.
     """
@@ -70,8 +73,9 @@ def simulate(
         responses=responses,
         check=check,
         rule=rule,
+        jobs=jobs,
     )
-    return _with_overruns(result, analysis, completed, horizon_ns, seed)
+    return _with_overruns(result, analysis, completed, horizon_ns, seed, jobs)
 
 
 def simulate_many(
@@ -145,7 +149,12 @@ def _run_recorded(
 
 
 def _with_overruns(
-    result: RunResult, analysis: Analysis, system: System, horizon_ns: int, seed: int
+    result: RunResult,
+    analysis: Analysis,
+    system: System,
+    horizon_ns: int,
+    seed: int,
+    jobs: RecordedJobs | None = None,
 ) -> RunResult:
     """The result with who was hurt by the overruns of the system, whose interfaces are known.
 
@@ -157,7 +166,7 @@ def _with_overruns(
     from hyperperiod.hosts.sim import HOST, run
     from hyperperiod.overruns import overruns_result
 
-    without = run(system.replace(overruns=()), horizon_ns, seed)
+    without = run(system.replace(overruns=()), horizon_ns, seed, jobs=jobs)
     predicted = result if result.host == HOST else run(system, horizon_ns, seed)
     return result.replace(overruns=overruns_result(system, analysis, result, predicted, without))
 

@@ -57,6 +57,7 @@ def simulate(
     responses: bool = False,
     check: bool = False,
     rule: Rule | None = None,
+    jobs: str | os.PathLike[str] | None = None,
 ) -> RunResult: ...
 @overload
 def simulate(
@@ -68,6 +69,7 @@ def simulate(
     responses: bool = False,
     check: bool = False,
     rule: Rule | None = None,
+    jobs: str | os.PathLike[str] | None = None,
 ) -> ComparisonResult: ...
 def simulate(
     system: System,
@@ -80,6 +82,7 @@ def simulate(
     responses: bool = False,
     check: bool = False,
     rule: Rule | None = None,
+    jobs: str | os.PathLike[str] | None = None,
 ) -> RunResult | ComparisonResult:
     """Runs a system in the simulator up to `horizon`; interfaces that are missing are computed.
 
@@ -87,7 +90,8 @@ def simulate(
     whole schedule; with `histograms` tasks and flows have their response times in classes, with
     `responses` each of them; with `check` the core's conservation laws are tested at every instant
     (slow). A `rule` in Python decides in the place of the policy: an experiment, neither proved nor
-    deployable, on pcpus with servers of their own.
+    deployable, on pcpus with servers of their own. Tasks that the file `jobs` names, one of
+    `trace jobs --csv`, have its jobs in the place of their own.
     """
     require_system(system)
     horizon_ns = _time_ns(horizon, "horizon")
@@ -97,6 +101,11 @@ def simulate(
     if path is not None:
         require_writable(str(path), "trace")
     analysis = Analysis(system)
+    recorded = None
+    if jobs is not None:
+        from hyperperiod.hosts.recorded_jobs import read_jobs
+
+        recorded = read_jobs(os.fspath(jobs), system)
     found = [
         runs.simulate(
             system,
@@ -108,6 +117,7 @@ def simulate(
             responses=responses,
             check=check,
             rule=rule,
+            jobs=recorded,
         )
         for one in _seeds([seed] if seeds is None else seeds)
     ]

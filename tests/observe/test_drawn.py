@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -69,7 +70,7 @@ def drawn_task(draw: random.Random, name: str) -> Task:
 
 def read_back(one: Run, path: Path, form: str, digits: int) -> dict[str, ObservedThread]:
     path.write_text(as_ftrace((one.header, one.records), form, digits))
-    result = observe(str(path), Asked())
+    result = observe(str(path), Asked()).result
     assert (result.damaged, result.gaps, result.cut) == (0, 0, False)
     return {thread.name: thread for thread in result.threads}
 
@@ -130,6 +131,22 @@ def test_drawn_systems_are_found_again(number: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", range(4, 64))
 def test_many_drawn_systems_are_found_again(number: int, tmp_path: Path) -> None:
     require_found_again(number, tmp_path / "trace.txt")
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_each_job_is_kept_where_it_is_asked_for(number: int, tmp_path: Path) -> None:
+    """The text has nanoseconds and loses nothing; its times count from the first event."""
+    one = run(drawn(number), HORIZON_NS, number, check=False)
+    every = jobs(one.header, one.records)
+    first_ns = min(job.release_ns for job in every)
+    text = tmp_path / "trace.txt"
+    text.write_text(as_ftrace((one.header, one.records), digits=9))
+    domains = [(f"process{index}", re.compile(f"^thread{index}")) for index in range(4)]
+    assert not list(observe(str(text), Asked(domains=domains)).jobs)
+    kept = list(observe(str(text), Asked(domains=domains, jobs=True)).jobs)
+    assert sorted(
+        (job.domain, job.task, job.release_ns + first_ns, job.ran_ns) for job in kept
+    ) == [(job.domain, job.task, job.release_ns, job.ran_ns) for job in every if job.finish_ns]
 
 
 def require_found(

@@ -21,7 +21,7 @@ from hyperperiod import runs
 from hyperperiod.analysis import Analysis
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_WELL
 from hyperperiod.cli.options import refuse_host_costs
-from hyperperiod.cli.progress import Progress, bar, reading_bar
+from hyperperiod.cli.progress import Progress, bar, reading_bar, status
 from hyperperiod.cli.systems import (
     about,
     certified_file,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hyperperiod.for_host import ForHost, HostCostOptions
     from hyperperiod.hosts.guard import Guard
     from hyperperiod.hosts.linux.attend import LinuxOptions
+    from hyperperiod.hosts.recorded_jobs import RecordedJobs
     from hyperperiod.hosts.result import CountedResult, RunResult
 
 
@@ -78,6 +79,7 @@ class RunOrder(NamedTuple):
     overheads: str | None = None
     margin: Fraction | None = None
     grid_ns: int | None = None
+    jobs_file: str | None = None
 
 
 def execute(order: RunOrder) -> int:
@@ -91,12 +93,14 @@ def execute(order: RunOrder) -> int:
     require_different(
         {
             "SYSTEM": order.system_file,
+            "--jobs": order.jobs_file,
             "--trace": order.trace_file,
             "--report": order.report_file,
             "--certificate": order.certificate,
         }
     )
     file = _certified_file(order) if order.certificate else b""
+    jobs = _jobs(order.jobs_file, system)
     with (
         terminated_as_interrupted(),
         about(order.system_file),
@@ -116,6 +120,7 @@ def execute(order: RunOrder) -> int:
             analysis,
             linux=linux,
             counted=ready.counted if ready else None,
+            jobs=jobs,
         )
         if order.certificate is not None or report_path is not None:
             proved = analysis.result()
@@ -129,6 +134,16 @@ def execute(order: RunOrder) -> int:
     else:
         _show(result, system)
     return _held_to(guards, result) if guards else exit_code(result)
+
+
+def _jobs(file: str | None, system: System) -> RecordedJobs | None:
+    """The jobs of a file that tasks of the system are to have; None: no file."""
+    if file is None:
+        return None
+    from hyperperiod.hosts.recorded_jobs import read_jobs
+
+    with status(f"reading {file}"):
+        return read_jobs(file, system)
 
 
 def _certified_file(order: RunOrder) -> bytes:
@@ -231,6 +246,7 @@ def run_on(
     *,
     linux: LinuxOptions | None = None,
     counted: CountedResult | None = None,
+    jobs: RecordedJobs | None = None,
 ) -> RunResult:
     """The result of one run, with a bar on standard error meanwhile."""
     with bar(f"{system.name} under {system.policy} on {host}", horizon_ns) as progress:
@@ -248,6 +264,7 @@ def run_on(
             if trace_path is None
             else _room_told(progress, trace_path, horizon_ns),
             analysis=analysis,
+            jobs=jobs,
         )
 
 
@@ -412,7 +429,7 @@ def _why_not_exact(host: str) -> str:
 def _show(result: RunResult, system: System) -> None:
     from hyperperiod.cli.screen import Screen
     from hyperperiod.cli.styled import OPEN, Styled
-    from hyperperiod.cli.tables.run import misses_text, run_tables
+    from hyperperiod.cli.tables.run import misses_text, recorded_lines, run_tables
 
     screen = Screen()
     policies = system.policies_text(result.horizon_ns)
@@ -423,6 +440,7 @@ def _show(result: RunResult, system: System) -> None:
         screen.line(Styled("interrupted: the results are those up to this instant", OPEN))
     if result.timing == "host":
         screen.line(Styled(_why_not_exact(result.host), OPEN))
+    screen.all(recorded_lines(result.recorded))
     for table in run_tables(result):
         screen.table(table)
     if result.overruns is not None:

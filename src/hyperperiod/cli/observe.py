@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,7 @@ from hyperperiod.cli.options import (
     json_option,
     output_option,
     read_maybe,
+    read_name,
     read_share,
     wide_option,
 )
@@ -26,11 +28,13 @@ from hyperperiod.model.result_object import json_text
 from hyperperiod.model.units import format_time
 from hyperperiod.model.values import NAME_ALLOWED, plain_name
 from hyperperiod.model.words import RESERVED_NAMES
-from hyperperiod.observe.observe import Asked
+from hyperperiod.observe.observe import Asked, Observed
 from hyperperiod.observe.observe import observe as observe_trace
-from hyperperiod.observe.result import ObservationResult
 from hyperperiod.observe.system import system_text
 from hyperperiod.whole_file import require_different, require_writable, whole_file
+
+if TYPE_CHECKING:
+    from hyperperiod.trace.jobs import Job
 
 
 def _read_pattern(
@@ -64,15 +68,27 @@ def _read_domains(
     return found
 
 
-def _observe_live(span_ns: int, asked: Asked) -> ObservationResult:
+def _observe_live(span_ns: int, asked: Asked) -> Observed:
     """Records this machine for so long (ns), and returns what was seen."""
     from hyperperiod.cli.execute import terminated_as_interrupted
     from hyperperiod.observe.live import recorded
 
     doing = f"recording for {format_time(span_ns)}"
     with terminated_as_interrupted(), status(doing), recorded(span_ns) as text:
-        result = observe_trace(text, asked)
-    return result.replace(trace="this machine", observed=platform.node() or "machine")
+        result, jobs = observe_trace(text, asked)
+    observed = platform.node() or "machine"
+    return Observed(result.replace(trace="this machine", observed=observed), jobs)
+
+
+def _write_jobs(file: str, jobs: Iterator[Job]) -> None:
+    """Writes the rows that `trace jobs --csv` prints of other runs."""
+    from hyperperiod.cli.tables.trace import write_csv
+    from hyperperiod.trace.jobs import Job
+
+    with whole_file(file, "--jobs") as path:
+        assert path is not None, "there is an output"
+        with path.open("w", encoding="utf-8") as out:
+            write_csv(Job, jobs, out)
 
 
 @click.command()
@@ -86,6 +102,14 @@ def _observe_live(span_ns: int, asked: Asked) -> ObservationResult:
 )
 @output_option(
     "SYSTEM.toml", "Write the tasks as a system for fit, which chooses pcpus and interfaces."
+)
+@click.option(
+    "jobs_file",
+    "--jobs",
+    callback=read_name(".csv"),
+    shell_complete=complete.files,
+    metavar="FILE.csv",
+    help="Write each job of these tasks, for `simulate --jobs`.",
 )
 @click.option(
     "--only", callback=_read_pattern, metavar="REGEX", help="Only threads with such a name."
@@ -121,6 +145,7 @@ def observe(
     trace_file: str | None,
     live_ns: int | None,
     out_file: str | None,
+    jobs_file: str | None,
     only: re.Pattern[str] | None,
     domains: Sequence[tuple[str, re.Pattern[str]]],
     margin: Fraction,
@@ -135,23 +160,26 @@ def observe(
     if (trace_file is None) == (live_ns is None):
         found = "neither TRACE nor --live" if live_ns is None else "--live beside TRACE"
         raise click.UsageError(f"found {found}; allowed: one of the two")
-    require_different({"TRACE": trace_file, "--output": out_file})
+    require_different({"TRACE": trace_file, "--output": out_file, "--jobs": jobs_file})
     require_writable(out_file, "--output")
-    asked = Asked(least, margin, only, domains)
+    require_writable(jobs_file, "--jobs")
+    asked = Asked(least, margin, only, domains, jobs=jobs_file is not None)
     if trace_file is not None:
         with status(f"reading {trace_file}"):
-            result = observe_trace(trace_file, asked)
+            result, jobs = observe_trace(trace_file, asked)
     elif live_ns is not None:
-        result = _observe_live(live_ns, asked)
+        result, jobs = _observe_live(live_ns, asked)
     if out_file is not None:
         text = system_text(result)
         with whole_file(out_file, "--output") as path:
             assert path is not None, "there is an output"
             path.write_text(text, encoding="utf-8")
+    if jobs_file is not None:
+        _write_jobs(jobs_file, jobs)
     if as_json:
         click.echo(json_text(result))
         return
     screen = Screen()
     screen.all(observation_lines(result))
-    if out_file is not None:
-        screen.line(f"written to {out_file}")
+    for file in filter(None, (out_file, jobs_file)):
+        screen.line(f"written to {file}")

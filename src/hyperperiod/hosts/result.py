@@ -190,13 +190,28 @@ class CountedResult(ResultObject):
     not_proved: tuple[str, ...]
 
 
+class RunRecorded(ResultObject):
+    """The jobs that a task had of a file of recorded ones; `name` is `domain.task`.
+
+    So many of them are `longer` than its wcet, so many `more` than its period and jitter allow: its
+    bounds say nothing of these. `left_out` are rows of jobs that were not seen to end, and all of
+    busy tasks and hops.
+    """
+
+    name: str
+    jobs: int
+    left_out: int
+    longer: int
+    more: int
+
+
 class RunResult(ResultObject, Tabular):
     """A whole run; `horizon_ns` is what was reached, less than asked for if interrupted.
 
     `counted` is there if interfaces were computed for a machine that takes something for itself.
     `timing` is there, and "host", if times are those of a busy machine and not of the run alone;
     `flows` are there if the system has any, `overruns` if it has any and the run was not
-    interrupted.
+    interrupted, `recorded` if tasks had recorded jobs.
     """
 
     system: str
@@ -214,6 +229,7 @@ class RunResult(ResultObject, Tabular):
     timing: str | None = None
     overruns: OverrunsResult | None = None
     counted: CountedResult | None = None
+    recorded: tuple[RunRecorded, ...] = ()
 
     TABLES = ("tasks", "domains", "pcpus", "flows", "responses")
 

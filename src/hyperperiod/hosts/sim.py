@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hyperperiod.hosts.recorded_jobs import RecordedJobs
     from hyperperiod.hosts.rule import Rule
 
 HOST = "sim"
@@ -76,6 +77,7 @@ def run(
     responses: bool = False,
     check: bool = False,
     rule: Rule | None = None,
+    jobs: RecordedJobs | None = None,
 ) -> RunResult:
     """Run `system`, whose interfaces are known, from 0 to `horizon_ns`; the result object.
 
@@ -83,7 +85,8 @@ def run(
     that the servers are guaranteed their budgets, so that its readers check that. With
     `histograms` tasks and flows have response times as (lowest, highest, count), with `responses`
     each of them; with `check` the core's conservation laws are tested at every instant (slow). With
-    a `rule` that decides in the place of the policy, of which there is no trace.
+    a `rule` that decides in the place of the policy, of which there is no trace. Tasks that have
+    `jobs` release these in the place of those that their model draws.
 
     Raises InputError for what this host cannot run.
     """
@@ -91,6 +94,7 @@ def run(
     _refuse_fair(system)
     require_interfaces(system)
     scenario = make_scenario(system, horizon_ns, seed, check=check)
+    recorded = jobs or {}
     if rule is None:
         scenario.count_periods()
     else:
@@ -99,7 +103,10 @@ def run(
         refuse_with_rule(system)
         scenario.set_rule(Guarded(rule, system))
     try:
-        with _trace(system, horizon_ns, seed, trace_path, guarantees=guarantees):
+        for task, own in recorded.items():
+            if own.ran_ns:
+                scenario.set_jobs(task, own.releases_ns, own.ran_ns)
+        with _trace(system, horizon_ns, seed, trace_path, recorded, guarantees=guarantees):
             native = _sim.Run(scenario, None if trace_path is None else str(trace_path))
             if responses:
                 native.keep_responses()
@@ -109,7 +116,9 @@ def run(
     counts = _counts(
         native, seed, interrupted=interrupted, histograms=histograms, responses=responses
     )
-    result = make_result(system, counts)
+    result = make_result(system, counts).replace(
+        recorded=tuple(own.result() for own in recorded.values())
+    )
     return result if rule is None else result.replace(policy=f"{type(rule).__name__} in Python")
 
 
@@ -382,7 +391,13 @@ def _counts(
 
 @contextlib.contextmanager
 def _trace(
-    system: System, horizon_ns: int, seed: int, path: Path | None, *, guarantees: bool
+    system: System,
+    horizon_ns: int,
+    seed: int,
+    path: Path | None,
+    jobs: RecordedJobs,
+    *,
+    guarantees: bool,
 ) -> Iterator[None]:
     """The trace is begun, and native code appends to it; what keeps it from that names the file."""
     if path is None:
@@ -393,6 +408,11 @@ def _trace(
     from hyperperiod.trace.format import write_header, writing
 
     header = make_header(system, HOST, horizon_ns, seed, guarantees=guarantees)
+    for task, own in jobs.items():
+        if own.ran_ns:
+            entry = header["tasks"][task]
+            entry["kind"] = "recorded"
+            entry["bcet_ns"], entry["wcet_ns"] = min(own.ran_ns), max(own.ran_ns)
     with writing(path):
         write_header(path, header)
         yield

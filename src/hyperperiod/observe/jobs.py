@@ -15,7 +15,9 @@ burst counts if the long sleeps before and after it were seen.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from itertools import pairwise
 from math import isqrt
 from typing import NamedTuple
@@ -38,9 +40,10 @@ class Job(NamedTuple):
 
 
 class Series:
-    """The jobs or the bursts of one thread, as counts and sums."""
+    """The jobs or the bursts of one thread, as counts and sums; if asked for, each of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps: bool) -> None:
+        self._kept = array("q") if keeps else None
         self.count = 0
         self.ran_ns = 0
         self.cost_max_ns = 0
@@ -58,6 +61,13 @@ class Series:
         if job.release_ns is not None:
             self.response_max_ns = max(self.response_max_ns, job.end_ns - job.release_ns)
             self.releases.add(job.release_ns)
+            if self._kept is not None:
+                self._kept.extend((job.release_ns, job.ran_ns, job.end_ns))
+
+    def each(self) -> Iterator[tuple[int, int, int]]:
+        """Yields release, time and end (ns) of those that were kept: whose release was seen."""
+        numbers = iter(self._kept or ())
+        return zip(numbers, numbers, numbers, strict=True)
 
     def cost_quantile_ns(self, percent: int) -> int:
         """Returns a time (ns) that so many percent of the execution times do not exceed.
@@ -75,7 +85,7 @@ class Series:
 class Thread:
     """One thread: its jobs, its bursts, where it ran and who woke it up."""
 
-    def __init__(self, pid: int, name: str) -> None:
+    def __init__(self, pid: int, name: str, *, keeps: bool) -> None:
         self.pid = pid
         self.names = [name]
         self.process: int | None = None
@@ -83,7 +93,7 @@ class Thread:
         self.cpus: set[int] = set()
         self.wakers: Counter[int] = Counter()
         self.partial = 0
-        self.jobs, self.bursts = Series(), Series()
+        self.jobs, self.bursts = Series(keeps=keeps), Series(keeps=keeps)
         self.jobs_in_burst_max = 0
         self._inside_ns: int | None = None
         self._first: list[Job] = []
@@ -250,10 +260,11 @@ class CpuTime:
 
 
 class Machine:
-    """All threads and cpus of a trace, followed event by event."""
+    """All threads and cpus of a trace, followed event by event; with `keeps` jobs are kept."""
 
-    def __init__(self, least: int) -> None:
+    def __init__(self, least: int, *, keeps: bool) -> None:
         self.least = least
+        self._keeps = keeps
         self.cpus: defaultdict[int, CpuTime] = defaultdict(CpuTime)
         self.ended_early = 0
         self._lives: dict[int, _Life] = {}
@@ -321,7 +332,7 @@ class Machine:
         name, pid, priority = who
         life = self._lives.get(pid)
         if life is None:
-            life = self._lives[pid] = _Life(Thread(pid, name), self._gap)
+            life = self._lives[pid] = _Life(Thread(pid, name, keeps=self._keeps), self._gap)
         elif life.gap is not self._gap:
             life.forget(self._gap)
         thread = life.thread

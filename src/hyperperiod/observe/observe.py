@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.load import STDIN, require_file, require_readable, shown_name
@@ -40,6 +40,9 @@ from hyperperiod.observe.result import (
 )
 from hyperperiod.whole_file import error_text
 
+if TYPE_CHECKING:
+    from hyperperiod.trace.jobs import Job
+
 ALLOWED = "a trace: text of ftrace, trace-cmd report or perf script, plain or .gz, or .hpt"
 _CHAIN = Fraction(95, 100)
 """So many of a thread's wake-ups by one other thread make the two a chain."""
@@ -48,16 +51,28 @@ _WAKERS_SHOWN = 3
 
 class Asked(NamedTuple):
     """What is asked for: the fewest activations of a task, the margin of execution times, which
-    threads, and the domains of threads by patterns of their names."""
+    threads, the domains of threads by patterns of their names, and whether to keep each job."""
 
     least: int = 20
     margin: Fraction = Fraction(20, 100)
     only: re.Pattern[str] | None = None
     domains: Sequence[tuple[str, re.Pattern[str]]] = ()
+    jobs: bool = False
 
 
-def observe(name: str, asked: Asked) -> ObservationResult:
-    """Returns what a trace says of its threads; InputError if `name` is no trace.
+class Observed(NamedTuple):
+    """What a trace says of its threads, and the jobs of those that are tasks, if they were kept.
+
+    The jobs are those that were seen whole, or bursts, task after task. Their times count from the
+    beginning of the trace; nobody knows deadlines.
+    """
+
+    result: ObservationResult
+    jobs: Iterator[Job]
+
+
+def observe(name: str, asked: Asked) -> Observed:
+    """Returns what is found in a trace; InputError if `name` is no trace.
 
     `name` is a file, or `-` for standard input, which only text may come from.
     """
@@ -69,13 +84,14 @@ def observe(name: str, asked: Asked) -> ObservationResult:
             return _observe_recorded(name, asked)
         is_packed = file.peek(2).startswith(b"\x1f\x8b")
         lines = TraceLines(gzip.GzipFile(fileobj=file) if is_packed else file)
-        machine = Machine(asked.least)
+        machine = Machine(asked.least, keeps=asked.jobs)
         threads = machine.follow(lines)
     if not lines.switches:
         raise _no_trace(shown_name(name), lines)
     processes = {one.pid: one.name for one in threads}
     assert lines.first_ns is not None, "there was an event"
-    return ObservationResult(
+    known = _Threads(threads, processes, lines.resolution_ns, asked, knows_wakers=lines.has_flags)
+    result = ObservationResult(
         **_common(name, asked),
         span_ns=max(0, lines.last_ns - lines.first_ns),
         resolution_ns=lines.resolution_ns,
@@ -88,9 +104,7 @@ def observe(name: str, asked: Asked) -> ObservationResult:
             )
             for number, cpu in sorted(machine.cpus.items())
         ),
-        threads=_Threads(
-            threads, processes, lines.resolution_ns, asked, knows_wakers=lines.has_flags
-        ).results(),
+        threads=known.results(),
         ended_early=machine.ended_early,
         damaged=lines.damaged,
         first_damaged=lines.first_damaged
@@ -102,6 +116,7 @@ def observe(name: str, asked: Asked) -> ObservationResult:
         backward=lines.backward,
         flags=lines.has_flags,
     )
+    return Observed(result, known.jobs(lines.first_ns))
 
 
 def _common(name: str, asked: Asked) -> dict[str, Any]:
@@ -113,15 +128,16 @@ def _common(name: str, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _observe_recorded(name: str, asked: Asked) -> ObservationResult:
+def _observe_recorded(name: str, asked: Asked) -> Observed:
     """The same of a trace of ours, of which nothing is lost."""
     from hyperperiod.observe.recorded import domain_names, recorded_threads
     from hyperperiod.trace.format import end_ns, read
 
     header, records = read(require_file(name, ALLOWED))
-    threads = recorded_threads(header, records)
+    threads = recorded_threads(header, records, keeps=asked.jobs)
     processes = dict(enumerate(domain_names(header), 1))
-    return ObservationResult(
+    found = _Threads(threads, processes, 1, asked, knows_wakers=False)
+    result = ObservationResult(
         **_common(name, asked),
         span_ns=end_ns(records),
         resolution_ns=1,
@@ -129,8 +145,9 @@ def _observe_recorded(name: str, asked: Asked) -> ObservationResult:
         cpus=tuple(
             ObservedCpu(cpu=pcpu, interrupts_ns=0, softirqs_ns=0) for pcpu in range(header["pcpus"])
         ),
-        threads=_Threads(threads, processes, 1, asked, knows_wakers=False).results(),
+        threads=found.results(),
     )
+    return Observed(result, found.jobs(0))
 
 
 @contextmanager
@@ -192,6 +209,7 @@ class _Threads:
         self._taken = {*RESERVED_NAMES, *(name for name, _ in asked.domains)}
         self._domains: dict[int, str] = {}
         self._tasks: dict[str, set[str]] = {}
+        self._series: list[tuple[str, str, Series]] = []
 
     def results(self) -> tuple[ObservedThread, ...]:
         """Returns what is asked for of the threads, those first that ran longest."""
@@ -202,12 +220,27 @@ class _Threads:
             if (one.jobs.count or one.partial) and (only is None or only.search(one.name))
         )
 
+    def jobs(self, first_ns: int) -> Iterator[Job]:
+        """Yields the jobs that were kept of tasks, as a trace that begins at `first_ns` has them.
+
+        Each runs for a tick of the clock at least.
+        """
+        from hyperperiod.trace.jobs import Job
+
+        for domain, task, series in self._series:
+            for number, (release_ns, ran_ns, end_ns) in enumerate(sorted(series.each())):
+                times_ns = (release_ns - first_ns, None, end_ns - first_ns, None)
+                yield Job(domain, task, number, *times_ns, max(ran_ns, self.resolution_ns))
+
     def _result(self, thread: Thread) -> ObservedThread:
         found = self._found(thread)
         series, grid = found.series, found.grid
         wcet_ns = self._wcet_ns(series)
         left_out = self._left_out(found, thread)
         domain = None if left_out else self._domain(thread)
+        task = domain and _fresh(thread.name, thread.pid, self._tasks.setdefault(domain, set()))
+        if domain and task:
+            self._series.append((domain, task, series))
         process = None if thread.process is None else self.processes.get(thread.process)
         return ObservedThread(
             name=thread.name,
@@ -236,7 +269,7 @@ class _Threads:
             chain=self._chain(thread),
             wcet_ns=wcet_ns,
             domain=domain,
-            task=domain and _fresh(thread.name, thread.pid, self._tasks.setdefault(domain, set())),
+            task=task,
             left_out=left_out,
         )
 

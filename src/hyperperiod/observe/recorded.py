@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import numpy as np
 
 from hyperperiod.observe.jobs import Job, Thread
 from hyperperiod.trace.format import NONE, Header, Kind, Records
@@ -11,29 +11,27 @@ from hyperperiod.trace.interval_arrays import interval_arrays
 from hyperperiod.trace.jobs import jobs
 
 
-def recorded_threads(header: Header, records: Records) -> list[Thread]:
-    """Returns the tasks of a trace as threads, whose processes are the domains, from 1 on."""
+def recorded_threads(header: Header, records: Records, *, keeps: bool) -> list[Thread]:
+    """Returns the tasks of a trace as threads, whose processes are the domains, from 1 on.
+
+    With `keeps` they keep their jobs.
+    """
     domains = {name: number for number, name in enumerate(domain_names(header), 1)}
     threads: dict[tuple[str, str], Thread] = {}
     for number, task in enumerate(header["tasks"]):
-        thread = threads[task["domain"], task["name"]] = Thread(number, task["name"])
+        thread = threads[task["domain"], task["name"]] = Thread(number, task["name"], keeps=keeps)
         thread.process = domains[task["domain"]]
     each = list(threads.values())
-    ran_ns: Counter[tuple[int, int]] = Counter()
     for pcpu, found in enumerate(interval_arrays(header, records)):
-        runs = found[(found["kind"] == Kind.RUN) & (found["task"] != NONE)]
-        lengths = (runs["end_ns"] - runs["start_ns"]).tolist()
-        for task, job, length_ns in zip(
-            runs["task"].tolist(), runs["job"].tolist(), lengths, strict=True
-        ):
-            ran_ns[task, job] += length_ns
-            each[task].cpus.add(pcpu)
+        for task in np.unique(found["task"][found["kind"] == Kind.RUN]).tolist():
+            if task != NONE:
+                each[task].cpus.add(pcpu)
     for one in jobs(header, records):
         thread = threads[one.domain, one.task]
         if one.finish_ns is None:
             thread.partial += 1
         else:
-            thread.add(Job(one.release_ns, ran_ns[thread.pid, one.job], one.finish_ns))
+            thread.add(Job(one.release_ns, one.ran_ns, one.finish_ns))
     return each
 
 

@@ -2,7 +2,8 @@
 """Every job of a run: when it was released, first ran, finished, and had to be finished.
 
 A job that never finished has an empty finish, one that never ran an empty start, one without
-a deadline an empty deadline. Jobs are sorted by task, in file order, and then by number.
+a deadline an empty deadline. What it ran is its time on pcpus, with what the host did in it. Jobs
+are sorted by task, in file order, and then by number.
 """
 
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ class Job:
     start_ns: int | None
     finish_ns: int | None
     deadline_ns: int | None
+    ran_ns: int = 0
 
 
 def jobs(header: Header, records: Records) -> list[Job]:
@@ -36,9 +38,11 @@ def jobs(header: Header, records: Records) -> list[Job]:
             found[key] = Job(*names[task], job, time_ns, None, None, value or None)
         elif kind == complete and key in found:
             found[key].finish_ns = time_ns
-    for key, start_ns in _starts(header, records).items():
-        if key in found:
-            found[key].start_ns = start_ns
+    for task, job, start_ns, length_ns in _runs(header, records):
+        one = found.get((task, job))
+        if one is not None:
+            one.start_ns = start_ns if one.start_ns is None else min(start_ns, one.start_ns)
+            one.ran_ns += length_ns
     return [found[key] for key in sorted(found)]
 
 
@@ -56,14 +60,14 @@ def _job_records(records: Records) -> Iterator[tuple[int, int, int, int, int]]:
         )
 
 
-def _starts(header: Header, records: Records) -> dict[tuple[int, int], int]:
-    """Returns when (ns) each job first had a pcpu for longer than an instant, by (task, job)."""
-    starts: dict[tuple[int, int], int] = {}
+def _runs(header: Header, records: Records) -> Iterator[tuple[int, int, int, int]]:
+    """Yields task, job, start and length (ns) wherever a job had a pcpu for a while."""
     for found in interval_arrays(header, records):
         ran = found[(found["kind"] == Kind.RUN) & (found["task"] != NONE)]
-        for task, job, start_ns in zip(
-            ran["task"].tolist(), ran["job"].tolist(), ran["start_ns"].tolist(), strict=True
-        ):
-            key = (task, job)
-            starts[key] = min(start_ns, starts.get(key, start_ns))
-    return starts
+        yield from zip(
+            ran["task"].tolist(),
+            ran["job"].tolist(),
+            ran["start_ns"].tolist(),
+            (ran["end_ns"] - ran["start_ns"]).tolist(),
+            strict=True,
+        )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from hyperperiod.cli.styled import BAD, GOOD, OPEN, Styled
 from hyperperiod.cli.table import Column, Table, numbers, words
@@ -22,9 +22,11 @@ from hyperperiod.hosts.result import (
     RunDomain,
     RunFlow,
     RunPcpu,
+    RunRecorded,
     RunResult,
     RunVcpu,
 )
+from hyperperiod.model.errors import some_names
 
 _RESPONSE = ("min", "mean", "p50", "p99", "max")
 # On a narrow screen the longest response stays, then the mean and the 99th percentile.
@@ -45,6 +47,21 @@ def run_tables(result: RunResult) -> Iterable[Table]:
     yield _pcpus(result.pcpus, result.horizon_ns)
     if result.overruns is not None:
         yield _overruns(result.overruns)
+
+
+def recorded_lines(recorded: Sequence[RunRecorded]) -> Iterator[str]:
+    """Says which tasks had recorded jobs, and how many of these are not as their model says."""
+    if recorded:
+        yield f"recorded jobs: of {some_names([one.name for one in recorded if one.jobs])}"
+    for one in recorded:
+        counts = {
+            "longer than its wcet": one.longer,
+            "more than its period and jitter allow": one.more,
+            "left out: not seen to end, or of a busy task or hop": one.left_out,
+        }
+        found = [f"{count} {what}" for what, count in counts.items() if count]
+        if found:
+            yield Styled(f"- {one.name}, {one.jobs} jobs: {', '.join(found)}", OPEN)
 
 
 def _overruns(found: OverrunsResult) -> Table:
