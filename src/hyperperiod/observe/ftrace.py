@@ -18,7 +18,18 @@ import io
 import re
 import zlib
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from hyperperiod.observe.events import (
+    INTERRUPTS,
+    WAKES,
+    Event,
+    Events,
+    Exit,
+    Interrupt,
+    Switch,
+    Wake,
+    shown,
+)
 
 LINE_LIMIT = 4096
 """No line of these tools is longer, and no search in one takes long."""
@@ -26,52 +37,6 @@ _ENDLESS = 1 << 20
 """What has so many bytes without an end of line is no line: a device, or blocks of zeros."""
 _NO_TRACE = 100_000
 """What has so many lines without an event is no trace."""
-
-
-class Switch(NamedTuple):
-    """A cpu goes from one thread to another; the first sleeps, ends, or (neither) is preempted."""
-
-    time_ns: int
-    cpu: int
-    before: tuple[str, int, int]
-    sleeps: bool
-    ends: bool
-    after: tuple[str, int, int]
-
-
-class Wake(NamedTuple):
-    """A thread is woken by another, or by an interrupt (0); final if it is on a queue by now."""
-
-    time_ns: int
-    cpu: int
-    who: tuple[str, int, int]
-    waker: int
-    final: bool
-
-
-class Exit(NamedTuple):
-    """A thread is about to end."""
-
-    time_ns: int
-    pid: int
-
-
-class Interrupt(NamedTuple):
-    """A handler begins or ends on a cpu: `irq` or `softirq`."""
-
-    time_ns: int
-    cpu: int
-    kind: str
-    begins: bool
-
-
-class Gap(NamedTuple):
-    """Nothing is known of what was before: the trace begins, events were lost, time went back."""
-
-    time_ns: int
-
-
-Event = Switch | Wake | Exit | Interrupt | Gap
 
 # Thread, process (perf: before the thread), cpu, flags, time, event, and what is said of it.
 _LINE = re.compile(
@@ -89,47 +54,19 @@ _THREAD = (
     re.compile(r"comm=(.*?) pid=(\d+) prio=(-?\d+)"),
     re.compile(r"(.*):(\d+) \[(-?\d+)\]"),
 )
-_WAKES = {"sched_waking": False, "sched_wakeup": True, "sched_wakeup_new": True}
-_INTERRUPTS = {
-    "irq_handler_entry": ("irq", True),
-    "irq_handler_exit": ("irq", False),
-    "softirq_entry": ("softirq", True),
-    "softirq_exit": ("softirq", False),
-}
 _LOST = re.compile(r"\bLOST (?:lost )?(\d*)|\[(?:(\d+) )?EVENTS DROPPED")
 _OVERWRITTEN = re.compile(r"#\s+entries-in-buffer/entries-written:\s*(\d+)/(\d+)")
 # What stands between events: comments, what trace-cmd says of the file, and stacks.
 _BETWEEN = re.compile(r"\s*$|\s*#|cpus=\d|version = |CPU \d+ is empty| => |\s+[0-9a-f]{6,16} ")
 
 
-class TraceLines:
+class TraceLines(Events):
     """The lines of one trace as events, and what was noticed about the whole on the way."""
 
     def __init__(self, file: io.BufferedIOBase) -> None:
+        super().__init__(resolution_ns=1000)
         self.file = file
         self.lines = 0
-        self.events = 0
-        self.switches = 0
-        self.damaged = 0
-        self.first_damaged: tuple[int, str] | None = None
-        self.is_cut = False
-        self.gaps = 0
-        self.lost = 0
-        self.overwritten = 0
-        self.backward = 0
-        self.has_flags = False
-        self.digits = 6
-        self.first_ns: int | None = None
-        self.last_ns = 0
-        self._now_ns = 0
-        # Whether something may be missing before the next event.
-        self._misses = True
-        self.processes: dict[int, int] = {}
-
-    @property
-    def resolution_ns(self) -> int:
-        """The unit (ns) of the finest time that was read."""
-        return int(10 ** (9 - self.digits))
 
     def read(self) -> Iterator[Event]:
         """Yields the events of the trace in order."""
@@ -160,21 +97,12 @@ class TraceLines:
 
     def _event(self, match: re.Match[str], line: str) -> Iterator[Event]:
         first, second, process, cpu, flags, seconds, decimals, event, said = match.groups()
-        self.events += 1
         pid = int(second or first)
         if second is not None or (process is not None and process[0] != "-"):
             self.processes[pid] = int(first if second is not None else process)
-        self.digits = max(self.digits, len(decimals))
+        self.resolution_ns = min(self.resolution_ns, 10 ** (9 - len(decimals)))
         time_ns = int(seconds) * 10**9 + int(decimals.ljust(9, "0"))
-        if self._now_ns > time_ns:
-            self.backward += 1
-            self._misses = True
-        if self._misses:
-            self._misses = False
-            yield Gap(time_ns)
-        self._now_ns = time_ns
-        self.first_ns = time_ns if self.first_ns is None else min(time_ns, self.first_ns)
-        self.last_ns = max(time_ns, self.last_ns)
+        yield from self._reach(time_ns)
         if event == "sched_switch":
             found = _either(_SWITCH, said)
             if found is None:
@@ -182,18 +110,18 @@ class TraceLines:
                 return
             self.switches += 1
             yield _switch(time_ns, int(cpu), found)
-        elif event in _INTERRUPTS:
-            yield Interrupt(time_ns, int(cpu), *_INTERRUPTS[event])
-        elif event in _WAKES or event == "sched_process_exit":
+        elif event in INTERRUPTS:
+            yield Interrupt(time_ns, int(cpu), *INTERRUPTS[event])
+        elif event in WAKES or event == "sched_process_exit":
             found = _either(_THREAD, said)
             if found is None:
                 self._damage(line)
-            elif event in _WAKES:
+            elif event in WAKES:
                 who = (found[1], int(found[2]), int(found[3]))
                 # The third flag says in what the cpu is: h and H a handler, s a softirq.
                 self.has_flags |= flags is not None
                 waker = 0 if flags and flags[2] in "hHsZz" else pid
-                yield Wake(time_ns, int(cpu), who, waker, _WAKES[event])
+                yield Wake(time_ns, int(cpu), who, waker, WAKES[event])
             else:
                 yield Exit(time_ns, int(found[2]))
 
@@ -203,24 +131,15 @@ class TraceLines:
         if overwritten:
             self.overwritten = int(overwritten[2]) - int(overwritten[1])
         elif lost:
-            self.gaps += 1
-            self.lost += int(lost[1] or lost[2] or 0)
-            self._misses = True
+            self.lose(int(lost[1] or lost[2] or 0))
         elif not _BETWEEN.match(line):
             self._damage(line)
 
     def _damage(self, line: str) -> None:
         self.damaged += 1
-        self._misses |= "sched_" in line
+        self.misses |= "sched_" in line
         if self.first_damaged is None:
             self.first_damaged = (self.lines, line.strip()[:60])
-
-
-def shown(line: str) -> str:
-    """Returns the line without what would steer a terminal: names may have anything in them."""
-    if line.isprintable():
-        return line
-    return "".join(one if one.isprintable() or one == "\t" else "?" for one in line)
 
 
 def _either(forms: tuple[re.Pattern[str], re.Pattern[str]], said: str) -> re.Match[str] | None:

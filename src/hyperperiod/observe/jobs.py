@@ -22,7 +22,7 @@ from itertools import pairwise
 from math import isqrt
 from typing import NamedTuple
 
-from hyperperiod.observe.ftrace import Event, Exit, Gap, Interrupt, Switch, TraceLines, Wake
+from hyperperiod.observe.events import Event, Events, Exit, Gap, Interrupt, Switch, Wake
 from hyperperiod.observe.releases import WARM_UP, Releases
 
 INTERRUPT = 0
@@ -271,20 +271,20 @@ class Machine:
         self._ended: list[Thread] = []
         self._gap = Gap(0)
 
-    def follow(self, lines: TraceLines) -> list[Thread]:
+    def follow(self, trace: Events) -> list[Thread]:
         """Returns the threads of a trace, but those that ended with fewer jobs than `least`."""
-        for event in lines.read():
-            self._step(event, lines)
+        for event in trace.read():
+            self._step(event, trace)
         for pid, life in self._lives.items():
             # The trace ends in this job.
             life.thread.partial += life.state not in ("unknown", "asleep")
-            life.thread.process = lines.processes.get(pid)
+            life.thread.process = trace.processes.get(pid)
         return [*self._ended, *(life.thread for life in self._lives.values())]
 
-    def _step(self, event: Event, lines: TraceLines) -> None:
+    def _step(self, event: Event, trace: Events) -> None:
         match event:
             case Switch():
-                self._switch(event, lines)
+                self._switch(event, trace)
             case Wake():
                 self._wake(event)
             case Interrupt():
@@ -297,7 +297,7 @@ class Machine:
                 for cpu in self.cpus.values():
                     cpu.forget()
 
-    def _switch(self, event: Switch, lines: TraceLines) -> None:
+    def _switch(self, event: Switch, trace: Events) -> None:
         self.cpus[event.cpu]  # known from now on, also without interrupts
         pid = event.before[1]
         if pid:
@@ -305,7 +305,7 @@ class Machine:
             life.thread.cpus.add(event.cpu)
             life.stop(event.time_ns, sleeps=event.sleeps)
             if event.ends or (life.ends and event.sleeps):
-                self._end(pid, lines)
+                self._end(pid, trace)
         if event.after[1]:
             life = self._life(event.after)
             life.thread.cpus.add(event.cpu)
@@ -318,10 +318,10 @@ class Machine:
                 waker = INTERRUPT if cpu.is_interrupted else event.waker
                 self._lives[event.who[1]].thread.wakers[waker] += 1
 
-    def _end(self, pid: int, lines: TraceLines) -> None:
+    def _end(self, pid: int, trace: Events) -> None:
         """A thread is gone, and its number may be another's later."""
         thread = self._lives.pop(pid).thread
-        thread.process = lines.processes.pop(pid, None)
+        thread.process = trace.processes.pop(pid, None)
         if thread.jobs.count < self.least:
             self.ended_early += 1
         else:

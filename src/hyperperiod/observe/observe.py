@@ -28,8 +28,10 @@ from hyperperiod.model.load import STDIN, require_file, require_readable, shown_
 from hyperperiod.model.units import format_time
 from hyperperiod.model.values import NAME_LIMIT, plain_name
 from hyperperiod.model.words import RESERVED_NAMES
-from hyperperiod.observe.ftrace import TraceLines, shown
+from hyperperiod.observe.events import Events, shown
+from hyperperiod.observe.ftrace import TraceLines
 from hyperperiod.observe.jobs import INTERRUPT, Machine, Series, Thread
+from hyperperiod.observe.perfetto import PerfettoEvents, is_perfetto
 from hyperperiod.observe.releases import Grid
 from hyperperiod.observe.result import (
     DamagedLine,
@@ -43,7 +45,7 @@ from hyperperiod.whole_file import error_text
 if TYPE_CHECKING:
     from hyperperiod.trace.jobs import Job
 
-ALLOWED = "a trace: text of ftrace, trace-cmd report or perf script, plain or .gz, or .hpt"
+ALLOWED = "a trace: text of ftrace, trace-cmd report or perf script, plain or .gz, .pftrace or .hpt"
 _CHAIN = Fraction(95, 100)
 """So many of a thread's wake-ups by one other thread make the two a chain."""
 _WAKERS_SHOWN = 3
@@ -77,13 +79,9 @@ def observe(name: str, asked: Asked) -> Observed:
     `name` is a file, or `-` for standard input, which only text may come from.
     """
     with _opened(name) as file:
-        if file.peek(8).startswith(b"HPTRACE1"):
-            if name == STDIN:
-                found = "a trace of ours on standard input"
-                raise InputError(shown_name(name), None, "", found, "text")
+        lines = _events(name, file)
+        if lines is None:
             return _observe_recorded(name, asked)
-        is_packed = file.peek(2).startswith(b"\x1f\x8b")
-        lines = TraceLines(gzip.GzipFile(fileobj=file) if is_packed else file)
         machine = Machine(asked.least, keeps=asked.jobs)
         threads = machine.follow(lines)
     if not lines.switches:
@@ -117,6 +115,21 @@ def observe(name: str, asked: Asked) -> Observed:
         flags=lines.has_flags,
     )
     return Observed(result, known.jobs(lines.first_ns))
+
+
+def _events(name: str, file: io.BufferedReader) -> Events | None:
+    """Returns who reads the events of a file, by how it begins; None of a trace of ours."""
+    start = file.peek(64)[:64]
+    if start.startswith(b"\x1f\x8b"):
+        return TraceLines(gzip.GzipFile(fileobj=file))
+    is_ours = start.startswith(b"HPTRACE1")
+    if not is_ours and not is_perfetto(start):
+        return TraceLines(file)
+    if name == STDIN:
+        found = f"a trace of {'ours' if is_ours else 'Perfetto'} on standard input"
+        raise InputError(shown_name(name), None, "", found, "text")
+    require_file(name, ALLOWED)
+    return None if is_ours else PerfettoEvents(file)
 
 
 def _common(name: str, asked: Asked) -> dict[str, Any]:
@@ -168,7 +181,7 @@ def _opened(name: str) -> Iterator[io.BufferedReader]:
         raise InputError(shown_name(name), None, "", error_text(error), ALLOWED) from None
 
 
-def _no_trace(name: str, lines: TraceLines) -> InputError:
+def _no_trace(name: str, lines: Events) -> InputError:
     """The error of a text in which no thread gives way to another."""
     if lines.events:
         return InputError(name, None, "", "no event sched_switch", "one where a thread stops")
