@@ -22,6 +22,11 @@ INTERRUPTS: Final = {
 }
 """Events of handlers: what kind, and whether one begins."""
 
+_PREEMPTED = 0x100 | 0x800 | 0x1000
+"""Bits of a thread's state that say so, of which each kernel has one: since 4.14 the first."""
+_ENDED = 0x10 | 0x20
+"""Bits of a thread's state: a zombie, and dead."""
+
 
 class Switch(NamedTuple):
     """A cpu goes from one thread to another; the first sleeps, ends, or (neither) is preempted."""
@@ -113,6 +118,12 @@ class Events:
         self._now_ns = time_ns
         self.first_ns = time_ns if self.first_ns is None else min(time_ns, self.first_ns)
         self.last_ns = max(time_ns, self.last_ns)
+
+
+def sleeps_and_ends(state: int) -> tuple[bool, bool]:
+    """Returns whether a thread that gives way in this state of the kernel's sleeps, and ends."""
+    sleeps = state != 0 and not state & _PREEMPTED
+    return sleeps, sleeps and state & _ENDED != 0
 
 
 def shown(line: str) -> str:

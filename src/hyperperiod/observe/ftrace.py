@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the text of Linux's scheduler events, line by line, from any of three tools.
+"""Reads the text of Linux's scheduler events, line by line, from any of four tools.
 
     <idle>-0     [001] d..2. 12.345678: sched_waking: comm=pump pid=42 prio=49 target_cpu=001
 
 So the kernel writes it (`/sys/kernel/tracing/trace`), with the columns of flags and of the process
 or without them; so do `trace-cmd report`, which may write a thread as `pump:42 [49]`, and
-`perf script`. Other events are passed over, and so are comments and stacks. A line that is none of
-these is damaged: it is counted, and the first is kept with its number; if it names an event of the
-scheduler, that is missing. A last line without an end was cut off and is not believed. Nothing is
-kept but counts, and the process of each thread.
+`perf script`; lines of `babeltrace2` are turned into such ones first. Other events are passed over,
+and so are comments and stacks. A line that is none of these is damaged: it is counted, and the
+first is kept with its number; if it names an event of the scheduler, that is missing. A last line
+without an end was cut off and is not believed. Nothing is kept but counts, and the process of each
+thread.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import re
 import zlib
 from collections.abc import Iterator
 
+from hyperperiod.observe.babeltrace import Babeltrace
 from hyperperiod.observe.events import (
     INTERRUPTS,
     WAKES,
@@ -54,7 +56,7 @@ _THREAD = (
     re.compile(r"comm=(.*?) pid=(\d+) prio=(-?\d+)"),
     re.compile(r"(.*):(\d+) \[(-?\d+)\]"),
 )
-_LOST = re.compile(r"\bLOST (?:lost )?(\d*)|\[(?:(\d+) )?EVENTS DROPPED")
+_LOST = re.compile(r"\bLOST (?:lost )?(\d*)|\[(?:(\d+) )?EVENTS DROPPED|r discarded (\d+) event")
 _OVERWRITTEN = re.compile(r"#\s+entries-in-buffer/entries-written:\s*(\d+)/(\d+)")
 # What stands between events: comments, what trace-cmd says of the file, and stacks.
 _BETWEEN = re.compile(r"\s*$|\s*#|cpus=\d|version = |CPU \d+ is empty| => |\s+[0-9a-f]{6,16} ")
@@ -67,6 +69,7 @@ class TraceLines(Events):
         super().__init__(resolution_ns=1000)
         self.file = file
         self.lines = 0
+        self._babeltrace = Babeltrace()
 
     def read(self) -> Iterator[Event]:
         """Yields the events of the trace in order."""
@@ -74,11 +77,18 @@ class TraceLines(Events):
             self.lines += 1
             if self.lines > _NO_TRACE and not self.events:
                 return
-            match = _LINE.match(line)
+            match = _LINE.match(self._kernel_line(line) if line.startswith("[") else line)
             if match is not None:
                 yield from self._event(match, line)
             else:
                 self._other(line)
+
+    def _kernel_line(self, line: str) -> str:
+        """Returns a line of babeltrace2 as the kernel writes it, or else as it is."""
+        try:
+            return self._babeltrace.kernel_line(line) or line
+        except (KeyError, ValueError):
+            return line
 
     def _whole_lines(self) -> Iterator[str]:
         """Yields lines without their ends, a long one cut short; the last only if it has an end."""
@@ -131,7 +141,7 @@ class TraceLines(Events):
         if overwritten:
             self.overwritten = int(overwritten[2]) - int(overwritten[1])
         elif lost:
-            self.lose(int(lost[1] or lost[2] or 0))
+            self.lose(int(lost[1] or lost[2] or lost[3] or 0))
         elif not _BETWEEN.match(line):
             self._damage(line)
 

@@ -45,7 +45,9 @@ from hyperperiod.whole_file import error_text
 if TYPE_CHECKING:
     from hyperperiod.trace.jobs import Job
 
-ALLOWED = "a trace: text of ftrace, trace-cmd report or perf script, plain or .gz, .pftrace or .hpt"
+ALLOWED = (
+    "a trace: text of ftrace, trace-cmd, perf script or babeltrace2, plain or .gz, .pftrace or .hpt"
+)
 _CHAIN = Fraction(95, 100)
 """So many of a thread's wake-ups by one other thread make the two a chain."""
 _WAKERS_SHOWN = 3

@@ -36,6 +36,7 @@ from hyperperiod.observe.events import (
     Thread,
     Wake,
     shown,
+    sleeps_and_ends,
 )
 
 # Messages and fields as in Perfetto's protos; a test compares them. The wake-ups have one form, and
@@ -74,10 +75,6 @@ _BROKEN = (ValueError, LookupError, TypeError, AttributeError)
 _IDLE: Thread = ("", 0, 0)
 _IN_INTERRUPT = 0x08 | 0x10
 """Bits of common_flags: a handler, a softirq."""
-_PREEMPTED = 0x100 | 0x800 | 0x1000
-"""Bits of prev_state that say so, of which each kernel has one: since 4.14 the first."""
-_ENDED = 0x10 | 0x20
-"""Bits of prev_state: a zombie, and dead."""
 
 
 class _Raw(NamedTuple):
@@ -182,9 +179,7 @@ class PerfettoEvents(Events):
         time_ns, kind, said, pid, flags = raw
         if kind == "sched_switch":
             before = self._thread(said, "prev_") if "prev_pid" in said else on
-            state = said.get("prev_state", 0)
-            sleeps = state != 0 and not state & _PREEMPTED
-            ends = sleeps and state & _ENDED != 0
+            sleeps, ends = sleeps_and_ends(said.get("prev_state", 0))
             return Switch(time_ns, cpu, before, sleeps, ends, self._thread(said, "next_"))
         if kind in WAKES:
             self.has_flags |= flags is not None

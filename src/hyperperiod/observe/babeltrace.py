@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rewrites what babeltrace2 prints of LTTng's kernel events as lines that the kernel would write.
+
+    [11:55:34.188344105] (+0.000001234) plant sched_waking: { cpu_id = 1 }, { pid = 7, tid = 8 },
+        { comm = "pump", tid = 42, prio = -51, target_cpu = 1 }
+
+is one line there, with times of the day, or of `--clock-seconds`. Between the cpu and the fields
+stands the context of who is on the cpu, if it was recorded; else that is who came there last.
+LTTng counts priorities from the 100 of ordinary threads on, and says no flags of interrupts. What
+ros2_tracing records of programs is among these events, and passed over.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hyperperiod.observe.events import sleeps_and_ends
+
+_LINE = re.compile(
+    r"\[(?:[\d-]{10} )?(?:(\d+):(\d\d):)?(\d+)(\.\d{9})\] (?:\(\+\S+\) )?(?:\S+ )?([\w:]+): "
+    r"\{ cpu_id = (\d+) \}, (?:\{ (.*?) \}, )?\{ (.*) \}"
+)
+# A text, the number of a name, or a number.
+_FIELD = re.compile(r'(\w+) = (?:"((?:[^"\\]|\\.)*)"|\( .*? : container = (-?\d+) \)|(-?\w+))')
+
+
+class Babeltrace:
+    """The lines of one trace, and who is on each cpu."""
+
+    def __init__(self) -> None:
+        self._on: dict[str, str] = {}
+
+    def kernel_line(self, line: str) -> str | None:
+        """Returns the line as the kernel writes it; None if babeltrace2 does not print such lines.
+
+        Raises KeyError if a field is missing, ValueError if one is no number.
+        """
+        found = _LINE.match(line)
+        if found is None:
+            return None
+        hours, minutes, seconds, decimals, event, cpu, context, text = found.groups()
+        time_s = (int(hours or 0) * 60 + int(minutes or 0)) * 60 + int(seconds)
+        there, said = _fields(context or ""), _fields(text)
+        tid = there.get("tid", self._on.get(cpu, "0"))
+        event = event.replace("irq_softirq", "softirq")
+        if event == "sched_switch":
+            self._on[cpu] = said["next_tid"]
+            sleeps, ends = sleeps_and_ends(int(said["prev_state"]))
+            state = "X" if ends else "S" if sleeps else "R"
+            what = f"{_thread(said, 'prev_')} prev_state={state} ==> {_thread(said, 'next_')}"
+        else:
+            what = _thread(said, "") if "prio" in said else ""
+        return f"x-{tid} ({there.get('pid', '-')}) [{cpu}] {time_s}{decimals}: {event}: {what}"
+
+
+def _fields(text: str) -> dict[str, str]:
+    return {name: text or number or word for name, text, number, word in _FIELD.findall(text)}
+
+
+def _thread(said: dict[str, str], role: str) -> str:
+    priority = int(said[f"{role}prio"]) + 100
+    return f"{role}comm={said[f'{role}comm']} {role}pid={said[f'{role}tid']} {role}prio={priority}"
