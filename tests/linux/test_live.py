@@ -101,6 +101,22 @@ def test_a_system_is_started_changed_and_stopped(daemon: Daemon, tmp_path: Path)
     assert shown(daemon)["running"] is False
 
 
+def test_what_was_observed_goes_to_the_daemon(daemon: Daemon, tmp_path: Path) -> None:
+    """From the trace of a machine to servers in force it is three commands."""
+    trace = str(TOP / "docs/examples/plant.txt.gz")
+    found, fitted = str(tmp_path / "found.toml"), str(tmp_path / "fitted.toml")
+    for words in (
+        ("observe", trace, "--domain", "plant=.", "-o", found),
+        ("fit", found, "--pcpus", "1", "--grid", "100us", "-o", fitted),
+    ):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 0, (done.output, done.exception)
+    command(daemon, "start", fitted, "--attach", f"plant=pid:{os.getpid()}")
+    (server,) = (one for one in shown(daemon)["servers"] if one["name"] == "plant")
+    assert (server["period_ns"], server["budget_ns"]) == (500_000, 400_000)
+    assert [member["pid"] for member in server["members"]] == [os.getpid()]
+
+
 def test_what_would_be_asked_is_printed_for_a_file(daemon: Daemon, tmp_path: Path) -> None:
     """A daemon that performs it has what one has that was asked."""
     file = str(SYSTEMS / "flight-control.toml")

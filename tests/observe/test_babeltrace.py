@@ -34,7 +34,7 @@ next_comm = "swapper/3", next_tid = 0, next_prio = 20 }
 [{0}00.000601000] {1}plant sched_process_exit: { cpu_id = 3 }, { pid = 41, tid = 42 }, \
 { comm = "pump", tid = 42, prio = -51 }
 """
-PUMP = ('pump \\"x\\"', 42, 49)
+PUMP = ('pump "x"', 42, 49)
 IDLE = ("swapper/3", 0, 120)
 
 

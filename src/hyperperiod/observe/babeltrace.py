@@ -54,7 +54,11 @@ class Babeltrace:
 
 
 def _fields(text: str) -> dict[str, str]:
-    return {name: text or number or word for name, text, number, word in _FIELD.findall(text)}
+    """Returns the fields by name; in texts a backslash stands before quotes and itself."""
+    return {
+        name: re.sub(r"\\(.)", r"\1", quoted) or number or word
+        for name, quoted, number, word in _FIELD.findall(text)
+    }
 
 
 def _thread(said: dict[str, str], role: str) -> str:

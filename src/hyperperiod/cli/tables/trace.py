@@ -84,4 +84,5 @@ _RANKS = {
     "end_ns": 1,
     "finish_ns": 1,
     "deadline_ns": 1,
+    "ran_ns": 2,
 }
