@@ -104,7 +104,18 @@ def test_what_is_missing_is_damage_or_a_gap() -> None:
             b"[0:00:01.000000000] h sched_waking: { cpu_id = 3 }, { tid = 42, prio = -51 }\n"
             b"[0:00:01.000000000] h sched_waking: { cpu_id = 3 }, { comm = x, tid = x, prio = y }\n"
             b"WARNING: Tracer discarded 12 events between [00:00:01] and [00:00:02] in\n"
+            b"WARNING: Tracer discarded 3 packets between [00:00:01] and [00:00:02] in\n"
         )
     )
     assert not list(lines.read())
-    assert (lines.damaged, lines.gaps, lines.lost) == (2, 1, 12)
+    assert (lines.damaged, lines.gaps, lines.lost) == (2, 2, 15)
+
+
+def test_names_and_fields_may_be_anything() -> None:
+    """A name that looks like fields is no fields; an event that has none is passed over."""
+    text = PRINTED.replace("{0}", "1").replace("{1}", "").replace("pump", "a pid=9 prio=3 ==>")
+    lines = TraceLines(BytesIO(f"{text}[100.000000000] h x: {{ cpu_id = 0 }}, {{ }}\n".encode()))
+    named = [event for event in lines.read() if isinstance(event, Switch)]
+    assert [event.after[1] for event in named] == [42, 0]
+    assert named[0].after[0] == 'a pid?9 prio?3 ??> "x"'
+    assert (lines.damaged, lines.events) == (0, 7)

@@ -473,7 +473,34 @@ def test_bad_options_are_named(tmp_path: Path) -> None:
 
 
 def two_threads() -> list[str]:
-    return in_order(jobs(PUMP, 30, 10_000, 1000), jobs(VALVE, 40, 7000, 500, first_us=3500))
+    return in_order(jobs(PUMP, 30, 10_000, 500), jobs(VALVE, 40, 7000, 300, first_us=3500))
+
+
+def test_who_gives_way_was_the_last_to_come(tmp_path: Path) -> None:
+    """A job of one that left its cpu unseen does not count: it did not run all the time."""
+    lines = in_order(jobs(PUMP, 30, 10_000, 500), jobs(VALVE, 40, 7000, 300, first_us=3500))
+    left = next(place for place, line in enumerate(lines) if "prev_comm=pump" in line)
+    assert thread(observed(tmp_path, lines), "pump")["partial"] == 0
+    found = thread(observed(tmp_path, [*lines[:left], *lines[left + 1 :]]), "pump")
+    assert (found["partial"], found["activations"], found["cost_max_ns"]) == (1, 29, 500_000)
+
+
+def test_both_files_are_written_or_none(tmp_path: Path) -> None:
+    path, out, rows = tmp_path / "plant.txt", tmp_path / "plant.toml", tmp_path / "plant.csv"
+    lines = [line for line in two_threads() if "sched_wakeup: comm=pump" not in line][1:]
+    lines += in_order(jobs(PUMP, 30, 10_000, 500, first_us=400_000))
+    path.write_text("".join(f"{line}\n" for line in lines))
+    answer(str(path), "-o", str(out), "--jobs", str(tmp_path / "no" / "x.csv"), code=2)
+    assert not out.exists()
+    said = answer(str(path), "-o", str(out), "--jobs", str(rows))
+    assert "leaves out 1 jobs that were not seen whole, and 29 whose wake-up was" in said.stderr
+    assert out.exists()
+    assert len(rows.read_text().splitlines()) == 1 + 30 + 40
+
+
+def test_times_beyond_all_clocks_are_damage(tmp_path: Path) -> None:
+    lines = [*two_threads(), wake(9_999_999_999_000_000, PUMP)]
+    assert observed(tmp_path, lines)["damaged"] == 1
 
 
 def test_a_system_is_written_that_analyze_takes(tmp_path: Path) -> None:
@@ -484,12 +511,12 @@ def test_a_system_is_written_that_analyze_takes(tmp_path: Path) -> None:
     (domain,) = system.domains
     assert (system.name, domain.name) == ("plant", "water")
     assert [(one.name, one.period_ns, one.wcet_ns) for one in domain.tasks] == [
-        ("pump", 10_000_000, 1_100_000),
-        ("valve", 7_000_000, 550_000),
+        ("pump", 10_000_000, 550_000),
+        ("valve", 7_000_000, 330_000),
     ]
     text = out.read_text()
     assert text.count('"  # measured, not proved: ') == 4
-    assert "1ms is the longest of 30 jobs in 291ms, with 10 % more" in text
+    assert "500us is the longest of 30 jobs in 290.5ms, with 10 % more" in text
     assert CliRunner().invoke(main, ["analyze", str(out)]).exit_code == 0
 
 

@@ -32,7 +32,7 @@ def as_perfetto(text: bytes, form: str) -> bytes:
         for cpu, own in sorted(each.items()):
             bundle = trace.packet.add().ftrace_events
             bundle.cpu = cpu
-            _fill(bundle, own, is_compact=form != "events")
+            fill(bundle, own, is_compact=form != "events")
     tree = trace.packet.add().process_tree
     for thread, process in lines.processes.items():
         if thread == process:
@@ -46,7 +46,8 @@ def as_perfetto(text: bytes, form: str) -> bytes:
     return bytes(trace.SerializeToString())
 
 
-def _fill(bundle: FtraceEventBundle, events: list[Event], *, is_compact: bool) -> None:
+def fill(bundle: FtraceEventBundle, events: list[Event], *, is_compact: bool) -> None:
+    """Puts events of one cpu into a bundle, one by one or switches and wake-ups in columns."""
     last_ns: defaultdict[str, int] = defaultdict(int)
     compact = bundle.compact_sched
     for event in events:

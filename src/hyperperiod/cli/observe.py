@@ -34,6 +34,9 @@ from hyperperiod.observe.system import system_text
 from hyperperiod.whole_file import require_different, require_writable, whole_file
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hyperperiod.observe.result import ObservationResult
     from hyperperiod.trace.jobs import Job
 
 
@@ -80,15 +83,27 @@ def _observe_live(span_ns: int, asked: Asked) -> Observed:
     return Observed(result.replace(trace="this machine", observed=observed), jobs)
 
 
-def _write_jobs(file: str, jobs: Iterator[Job]) -> None:
+def _write_jobs(path: Path, jobs: Iterator[Job]) -> None:
     """Writes the rows that `trace jobs --csv` prints of other runs."""
     from hyperperiod.cli.tables.trace import write_csv
     from hyperperiod.trace.jobs import Job
 
-    with whole_file(file, "--jobs") as path:
-        assert path is not None, "there is an output"
-        with path.open("w", encoding="utf-8") as out:
-            write_csv(Job, jobs, out)
+    with path.open("w", encoding="utf-8") as out:
+        write_csv(Job, jobs, out)
+
+
+def _left_out(result: ObservationResult) -> str:
+    """Says which jobs of tasks a file of jobs does not have; nothing if it has all."""
+    tasks = [one for one in result.threads if one.task]
+    partial, unreleased = (
+        sum(getattr(one, key) for one in tasks) for key in ("partial", "unreleased")
+    )
+    if not partial + unreleased:
+        return ""
+    return (
+        f"--jobs leaves out {partial} jobs that were not seen whole, and {unreleased} whose wake-up"
+        " was not seen"
+    )
 
 
 @click.command()
@@ -170,13 +185,14 @@ def observe(
             result, jobs = observe_trace(trace_file, asked)
     elif live_ns is not None:
         result, jobs = _observe_live(live_ns, asked)
-    if out_file is not None:
-        text = system_text(result)
-        with whole_file(out_file, "--output") as path:
-            assert path is not None, "there is an output"
+    text = "" if out_file is None else system_text(result)
+    with whole_file(out_file, "--output") as path, whole_file(jobs_file, "--jobs") as jobs_path:
+        if path is not None:
             path.write_text(text, encoding="utf-8")
-    if jobs_file is not None:
-        _write_jobs(jobs_file, jobs)
+        if jobs_path is not None:
+            _write_jobs(jobs_path, jobs)
+    if jobs_file is not None and (left_out := _left_out(result)):
+        click.echo(left_out, err=True)
     if as_json:
         click.echo(json_text(result))
         return

@@ -6,7 +6,8 @@
 
 is one line there, with times of the day, or of `--clock-seconds`. Between the cpu and the fields
 stands the context of who is on the cpu, if it was recorded; else that is who came there last.
-LTTng counts priorities from the 100 of ordinary threads on, and says no flags of interrupts. What
+LTTng counts priorities from the 100 of ordinary threads on, and says no flags of interrupts. In
+names = would end what they are read by: ? stands there instead. What
 ros2_tracing records of programs is among these events, and passed over.
 """
 
@@ -18,7 +19,7 @@ from hyperperiod.observe.events import sleeps_and_ends
 
 _LINE = re.compile(
     r"\[(?:[\d-]{10} )?(?:(\d+):(\d\d):)?(\d+)(\.\d{9})\] (?:\(\+\S+\) )?(?:\S+ )?([\w:]+): "
-    r"\{ cpu_id = (\d+) \}, (?:\{ (.*?) \}, )?\{ (.*) \}"
+    r"\{ cpu_id = (\d+) \}, (?:\{ (.*?) \}, )?\{(.*)\}"
 )
 # A text, the number of a name, or a number.
 _FIELD = re.compile(r'(\w+) = (?:"((?:[^"\\]|\\.)*)"|\( .*? : container = (-?\d+) \)|(-?\w+))')
@@ -63,4 +64,5 @@ def _fields(text: str) -> dict[str, str]:
 
 def _thread(said: dict[str, str], role: str) -> str:
     priority = int(said[f"{role}prio"]) + 100
-    return f"{role}comm={said[f'{role}comm']} {role}pid={said[f'{role}tid']} {role}prio={priority}"
+    name = said[f"{role}comm"].replace("=", "?")
+    return f"{role}comm={name} {role}pid={said[f'{role}tid']} {role}prio={priority}"

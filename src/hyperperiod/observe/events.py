@@ -40,12 +40,13 @@ class Switch(NamedTuple):
 
 
 class Wake(NamedTuple):
-    """A thread is woken by another, or by an interrupt (0); final if it is on a queue by now."""
+    """A thread is woken by another, by an interrupt (0) or by who knows whom (None); final if it is
+    on a queue by now."""
 
     time_ns: int
     cpu: int
     who: Thread
-    waker: int
+    waker: int | None
     final: bool
 
 
@@ -94,6 +95,7 @@ class Events:
         self.misses = True
         """Whether something may be missing before the next event."""
         self.processes: dict[int, int] = {}
+        self.other_machines = 0
         self._now_ns = 0
 
     def read(self) -> Iterator[Event]:

@@ -20,6 +20,7 @@ import re
 import zlib
 from collections.abc import Iterator
 
+from hyperperiod.model.units import TIME_LIMIT_NS
 from hyperperiod.observe.babeltrace import Babeltrace
 from hyperperiod.observe.events import (
     INTERRUPTS,
@@ -56,7 +57,7 @@ _THREAD = (
     re.compile(r"comm=(.*?) pid=(\d+) prio=(-?\d+)"),
     re.compile(r"(.*):(\d+) \[(-?\d+)\]"),
 )
-_LOST = re.compile(r"\bLOST (?:lost )?(\d*)|\[(?:(\d+) )?EVENTS DROPPED|r discarded (\d+) event")
+_LOST = re.compile(r"\bLOST (?:lost )?(\d*)|\[(?:(\d+) )?EVENTS DROPPED|r discarded (\d+) [ep]")
 _OVERWRITTEN = re.compile(r"#\s+entries-in-buffer/entries-written:\s*(\d+)/(\d+)")
 # What stands between events: comments, what trace-cmd says of the file, and stacks.
 _BETWEEN = re.compile(r"\s*$|\s*#|cpus=\d|version = |CPU \d+ is empty| => |\s+[0-9a-f]{6,16} ")
@@ -107,11 +108,14 @@ class TraceLines(Events):
 
     def _event(self, match: re.Match[str], line: str) -> Iterator[Event]:
         first, second, process, cpu, flags, seconds, decimals, event, said = match.groups()
+        time_ns = int(seconds) * 10**9 + int(decimals.ljust(9, "0"))
+        if time_ns >= TIME_LIMIT_NS:
+            self._damage(line)
+            return
         pid = int(second or first)
         if second is not None or (process is not None and process[0] != "-"):
             self.processes[pid] = int(first if second is not None else process)
         self.resolution_ns = min(self.resolution_ns, 10 ** (9 - len(decimals)))
-        time_ns = int(seconds) * 10**9 + int(decimals.ljust(9, "0"))
         yield from self._reach(time_ns)
         if event == "sched_switch":
             found = _either(_SWITCH, said)

@@ -44,7 +44,7 @@ class Series:
 
     def __init__(self, *, keeps: bool) -> None:
         self._kept = array("q") if keeps else None
-        self.count = 0
+        self.count = self.released = 0
         self.ran_ns = 0
         self.cost_max_ns = 0
         self.response_max_ns = 0
@@ -59,6 +59,7 @@ class Series:
         step = max(0, job.ran_ns.bit_length() - _CLASS_BITS)
         self._classes[((job.ran_ns >> step) + 1 << step) - 1] += 1
         if job.release_ns is not None:
+            self.released += 1
             self.response_max_ns = max(self.response_max_ns, job.end_ns - job.release_ns)
             self.releases.add(job.release_ns)
             if self._kept is not None:
@@ -211,6 +212,12 @@ class _Life:
         self.state, self.whole, self.ran_ns = "woken", True, 0
         return True
 
+    def doubt(self, time_ns: int) -> None:
+        """The thread went on or off a cpu unseen: nothing is known until it is woken or sleeps."""
+        if self.state == "running":
+            self.thread.add_partial(time_ns)
+        self.state, self.whole = "unknown", False
+
     def run(self, time_ns: int) -> None:
         if self.state == "asleep":
             self.release_ns, self.whole, self.ran_ns = self.woken_ns, True, 0
@@ -269,6 +276,8 @@ class Machine:
         self.ended_early = 0
         self._lives: dict[int, _Life] = {}
         self._ended: list[Thread] = []
+        # Who came last to each cpu.
+        self._on: dict[int, int] = {}
         self._gap = Gap(0)
 
     def follow(self, trace: Events) -> list[Thread]:
@@ -294,11 +303,13 @@ class Machine:
                     self._lives[event.pid].ends = True
             case Gap():
                 self._gap = event
+                self._on.clear()
                 for cpu in self.cpus.values():
                     cpu.forget()
 
     def _switch(self, event: Switch, trace: Events) -> None:
         self.cpus[event.cpu]  # known from now on, also without interrupts
+        self._doubt(event)
         pid = event.before[1]
         if pid:
             life = self._life(event.before)
@@ -310,13 +321,23 @@ class Machine:
             life = self._life(event.after)
             life.thread.cpus.add(event.cpu)
             life.run(event.time_ns)
+        self._on[event.cpu] = event.after[1]
+
+    def _doubt(self, event: Switch) -> None:
+        """Whoever gives way is who came last, or else switches in between are not in the trace."""
+        pid = event.before[1]
+        last = self._on.get(event.cpu, pid)
+        if last != pid:
+            for one in {last, pid} & self._lives.keys():
+                self._lives[one].doubt(event.time_ns)
 
     def _wake(self, event: Wake) -> None:
         if event.who[1]:
             cpu = self.cpus[event.cpu]
             if self._life(event.who).wake(event):
                 waker = INTERRUPT if cpu.is_interrupted else event.waker
-                self._lives[event.who[1]].thread.wakers[waker] += 1
+                if waker is not None:
+                    self._lives[event.who[1]].thread.wakers[waker] += 1
 
     def _end(self, pid: int, trace: Events) -> None:
         """A thread is gone, and its number may be another's later."""

@@ -16,8 +16,9 @@ import gzip
 import io
 import re
 import sys
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from itertools import chain, count
 from pathlib import Path
@@ -114,6 +115,7 @@ def observe(name: str, asked: Asked) -> Observed:
         lost=lines.lost,
         overwritten=lines.overwritten,
         backward=lines.backward,
+        other_machines=lines.other_machines,
         flags=lines.has_flags,
     )
     return Observed(result, known.jobs(lines.first_ns))
@@ -123,7 +125,13 @@ def _events(name: str, file: io.BufferedReader) -> Events | None:
     """Returns who reads the events of a file, by how it begins; None of a trace of ours."""
     start = file.peek(64)[:64]
     if start.startswith(b"\x1f\x8b"):
-        return TraceLines(gzip.GzipFile(fileobj=file))
+        packed = gzip.GzipFile(fileobj=file)
+        # What is damaged is said when it is read.
+        with suppress(EOFError, OSError, zlib.error):
+            if is_perfetto(packed.peek(64)[:64]):
+                found = "a trace of Perfetto, packed by gzip"
+                raise InputError(shown_name(name), None, "", found, "unpacked: gunzip does it")
+        return TraceLines(packed)
     is_ours = start.startswith(b"HPTRACE1")
     if not is_ours and not is_perfetto(start):
         return TraceLines(file)
@@ -185,6 +193,9 @@ def _opened(name: str) -> Iterator[io.BufferedReader]:
 
 def _no_trace(name: str, lines: Events) -> InputError:
     """The error of a text in which no thread gives way to another."""
+    if lines.gaps and not lines.events:
+        found = "no event that is not between lost ones or in a part that cannot be read"
+        return InputError(name, None, "", found, ALLOWED)
     if lines.events:
         return InputError(name, None, "", "no event sched_switch", "one where a thread stops")
     allowed = f"{ALLOWED}, with the columns thread-pid [cpu] seconds.micros: event"
@@ -266,6 +277,7 @@ class _Threads:
             cpus=tuple(sorted(thread.cpus)),
             activations=thread.jobs.count,
             partial=thread.partial,
+            unreleased=series.count - series.released,
             kind=found.kind,
             jobs=series.count,
             activations_per_job_max=thread.jobs_in_burst_max if found.kind == "bursty" else 1,

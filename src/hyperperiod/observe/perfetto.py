@@ -8,13 +8,16 @@ they are read side by side, one of each cpu at a time. A bundle has events one b
 and wake-ups in columns (compact_sched), with times as differences and names by their numbers; who
 gives way there is who came last on that cpu, and so is who wakes others.
 
-What is not known of a cpu before its first bundle, behind lost events and behind a bundle that
-cannot be read is a gap. Packets may be packed; then what is in them stays in memory.
+Where the events of a cpu begin is a gap. From its last event before lost ones, or before a packet
+that was dropped or cannot be read, up to its next event nothing of any cpu is believed: threads go
+from one cpu to another. A number that is of two processes in the course of time is of none. What
+other machines did is passed over. Packets may be packed; then what is in them stays in memory.
 """
 
 from __future__ import annotations
 
 import mmap
+import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
@@ -24,13 +27,14 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from hyperperiod.model.errors import InputError
+from hyperperiod.model.units import TIME_LIMIT_NS
 from hyperperiod.observe.events import (
     INTERRUPTS,
     WAKES,
     Event,
     Events,
     Exit,
-    Gap,
     Interrupt,
     Switch,
     Thread,
@@ -40,41 +44,51 @@ from hyperperiod.observe.events import (
 )
 
 # Messages and fields as in Perfetto's protos; a test compares them. The wake-ups have one form, and
-# of handlers nothing is read.
+# of handlers nothing is read. Behind : are numbers of fields that have a length, behind = others.
 _PROTOS = """
-Trace packet=1
-TracePacket ftrace_events=1 process_tree=2 compressed_packets=50
-ProcessTree processes=1 threads=2
+Trace packet:1
+TracePacket ftrace_events:1 process_tree:2 trusted_packet_sequence_id=10
+TracePacket previous_packet_dropped=42 compressed_packets:50 machine_id=98
+ProcessTree processes:1 threads:2
 ProcessTree.Process pid=1
 ProcessTree.Thread tid=1 tgid=3
-FtraceEventBundle cpu=1 event=2 lost_events=3 compact_sched=4
-FtraceEventBundle.CompactSched switch_timestamp=1 switch_prev_state=2 switch_next_pid=3
-FtraceEventBundle.CompactSched switch_next_prio=4 intern_table=5 switch_next_comm_index=6
-FtraceEventBundle.CompactSched waking_timestamp=7 waking_pid=8 waking_prio=10
-FtraceEventBundle.CompactSched waking_comm_index=11 waking_common_flags=12
-FtraceEvent timestamp=1 pid=2 sched_switch=4 common_flags=5 sched_wakeup=17 sched_waking=20
-FtraceEvent softirq_entry=24 softirq_exit=25 irq_handler_entry=36 irq_handler_exit=37
-FtraceEvent sched_wakeup_new=114 sched_process_exit=238
-SchedSwitchFtraceEvent prev_comm=1 prev_pid=2 prev_prio=3 prev_state=4
-SchedSwitchFtraceEvent next_comm=5 next_pid=6 next_prio=7
-SchedWakingFtraceEvent comm=1 pid=2 prio=3
+FtraceEventBundle cpu=1 event:2 lost_events=3 compact_sched:4 ftrace_clock=5
+FtraceEventBundle.CompactSched switch_timestamp:1 switch_prev_state:2 switch_next_pid:3
+FtraceEventBundle.CompactSched switch_next_prio:4 intern_table:5 switch_next_comm_index:6
+FtraceEventBundle.CompactSched waking_timestamp:7 waking_pid:8 waking_prio:10
+FtraceEventBundle.CompactSched waking_comm_index:11 waking_common_flags:12
+FtraceEvent timestamp=1 pid=2 sched_switch:4 common_flags=5 sched_wakeup:17 sched_waking:20
+FtraceEvent softirq_entry:24 softirq_exit:25 irq_handler_entry:36 irq_handler_exit:37
+FtraceEvent sched_wakeup_new:114 sched_process_exit:238
+SchedSwitchFtraceEvent prev_comm:1 prev_pid=2 prev_prio=3 prev_state=4
+SchedSwitchFtraceEvent next_comm:5 next_pid=6 next_prio=7
+SchedWakingFtraceEvent comm:1 pid=2 prio=3
 SchedProcessExitFtraceEvent pid=2
 """
 FIELDS: defaultdict[str, dict[int, str]] = defaultdict(dict)
 """The names of fields that are read, by message and number."""
+_WIRES: dict[str, int] = {}
+"""How a field of such a name is written: 0 is a number, 2 has a length."""
 for _message_name, *_words in map(str.split, _PROTOS.strip().splitlines()):
-    FIELDS[_message_name] |= {int(one.partition("=")[2]): one.partition("=")[0] for one in _words}
+    for _word in _words:
+        _name, _colon, _number_text = re.split("([:=])", _word)
+        FIELDS[_message_name][int(_number_text)] = _name
+        _WIRES[_name] = 2 if _colon == ":" else 0
 _KINDS = {
     "sched_switch": "SchedSwitchFtraceEvent",
     "sched_process_exit": "SchedProcessExitFtraceEvent",
     **dict.fromkeys(WAKES, "SchedWakingFtraceEvent"),
     **dict.fromkeys(INTERRUPTS, "IrqHandlerEntryFtraceEvent"),
 }
-_BROKEN = (ValueError, LookupError, TypeError, AttributeError)
+_BROKEN = (ValueError, LookupError, TypeError, AttributeError, zlib.error)
 """What comes of reading bytes that are not such a message."""
 _IDLE: Thread = ("", 0, 0)
 _IN_INTERRUPT = 0x08 | 0x10
 """Bits of common_flags: a handler, a softirq."""
+_LOCAL = 3
+"""The ftrace_clock that each cpu has for itself."""
+_UNPACKED_LIMIT = 1 << 30
+"""So many bytes may come out of packed packets."""
 
 
 class _Raw(NamedTuple):
@@ -87,9 +101,17 @@ class _Raw(NamedTuple):
     flags: int | None
 
 
+class _Loss(NamedTuple):
+    """From here on events of a cpu are missing, or (not `begins`) they are there again."""
+
+    time_ns: int
+    cpu: int
+    begins: bool
+
+
 def is_perfetto(start: bytes) -> bool:
     """Whether a file that begins like this is a trace of Perfetto: a packet, and no text."""
-    return start.startswith(b"\n") and any(byte < 9 or byte > 126 for byte in start)
+    return start.startswith(b"\n") and any(byte < 9 for byte in start)
 
 
 class PerfettoEvents(Events):
@@ -99,65 +121,128 @@ class PerfettoEvents(Events):
         super().__init__(resolution_ns=1)
         self.file = file
         self._names: dict[bytes, str] = {}
+        # The bundles of each cpu, None where packets are missing, and who wrote them.
+        self._bundles: defaultdict[int, list[memoryview | None]] = defaultdict(list)
+        self._writers: dict[int, int] = {}
+        self._sequences: set[int] = set()
+        self._reused: set[int] = set()
+        self._unpacked = 0
 
     def read(self) -> Iterator[Event]:
-        """Yields the events of the trace in order."""
+        """Yields the events of the trace in order; InputError if they have none."""
         data = mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ)
-        bundles: defaultdict[int, list[memoryview]] = defaultdict(list)
         try:
-            for bundle in self._bundles(memoryview(data)):
-                bundles[_message(bundle, "FtraceEventBundle").get("cpu", 0)].append(bundle)
-        except (*_BROKEN, zlib.error):
+            self._collect(memoryview(data))
+        except _BROKEN:
             self.is_cut = True
-        each = [self._events_of(cpu, own) for cpu, own in bundles.items()]
+        for pid in self._reused:
+            self.processes.pop(pid, None)
+        each = [self._events_of(cpu, own) for cpu, own in self._bundles.items()]
+        missing: set[int] = set()
         for event in merge(*each, key=itemgetter(0)):
-            if isinstance(event, Gap):
+            if isinstance(event, _Loss):
                 self.misses = True
-            else:
+                (missing.add if event.begins else missing.discard)(event.cpu)
+            elif not missing:
                 yield from self._reach(event.time_ns)
                 self.switches += isinstance(event, Switch)
                 yield event
 
-    def _bundles(self, data: memoryview) -> Iterator[memoryview]:
-        """Yields the bundles of a trace; takes note of processes on the way."""
+    def _collect(self, data: memoryview, *, is_packed: bool = False) -> None:
+        """Takes note of where bundles are, and of processes."""
         for _, packet in _fields(data, "Trace"):
-            for name, part in _fields(packet, "TracePacket"):
-                if name == "ftrace_events":
-                    yield part
-                elif name == "compressed_packets":
-                    yield from self._bundles(memoryview(zlib.decompress(part)))
-                else:
-                    self._processes(part)
+            try:
+                self._packet(_message(packet, "TracePacket"), is_packed=is_packed)
+            except _BROKEN:
+                self._lose_packets()
+
+    def _packet(self, packet: dict[str, Any], *, is_packed: bool) -> None:
+        if packet.get("machine_id", 0):
+            self.other_machines += 1
+            return
+        sequence = packet.get("trusted_packet_sequence_id", 0)
+        # The first of a sequence says so in any case.
+        if packet.get("previous_packet_dropped") and sequence in self._sequences:
+            self._lose_packets()
+        self._sequences.add(sequence)
+        if "process_tree" in packet:
+            self._processes(packet["process_tree"])
+        if "ftrace_events" in packet:
+            bundle = packet["ftrace_events"]
+            fields = _fields(bundle, "FtraceEventBundle")
+            cpu = next((value for name, value in fields if name == "cpu"), 0)
+            if self._writers.setdefault(cpu, sequence) != sequence:
+                allowed = "one data source linux.ftrace: two say everything twice"
+                raise self._wrong(f"two sequences of packets with events of cpu {cpu}", allowed)
+            self._bundles[cpu].append(bundle)
+        if "compressed_packets" in packet:
+            if is_packed:
+                raise ValueError("packed twice")
+            unpacked = self._unpack(packet["compressed_packets"])
+            self._collect(memoryview(unpacked), is_packed=True)
+
+    def _unpack(self, data: memoryview) -> bytes:
+        unpacker = zlib.decompressobj()
+        unpacked = unpacker.decompress(data, _UNPACKED_LIMIT - self._unpacked + 1)
+        self._unpacked += len(unpacked)
+        if self._unpacked > _UNPACKED_LIMIT:
+            raise self._wrong(
+                "packets of more than 1 GiB, packed", "so many if they are not packed"
+            )
+        if not unpacker.eof:
+            raise ValueError("cut off")
+        return unpacked
+
+    def _wrong(self, found: str, allowed: str) -> InputError:
+        return InputError(str(self.file.name), None, "", found, allowed)
+
+    def _lose_packets(self) -> None:
+        """Takes note that here, for all that is known, events of each cpu are missing."""
+        self.gaps += 1
+        for bundles in self._bundles.values():
+            bundles.append(None)
 
     def _processes(self, data: memoryview) -> None:
         for name, part in _fields(data, "ProcessTree"):
             if name == "processes":
-                pid = _message(part, "ProcessTree.Process").get("pid", 0)
-                self.processes[pid] = pid
+                tid = pid = _message(part, "ProcessTree.Process").get("pid", 0)
             else:
                 thread = _message(part, "ProcessTree.Thread")
-                self.processes[thread.get("tid", 0)] = thread.get("tgid", 0)
+                tid, pid = thread.get("tid", 0), thread.get("tgid", 0)
+            if self.processes.setdefault(tid, pid) != pid:
+                self._reused.add(tid)
 
-    def _events_of(self, cpu: int, bundles: list[memoryview]) -> Iterator[Event]:
-        """Yields the events of a cpu, and a gap wherever something may be missing."""
-        is_gap, on = True, _IDLE
-        for bundle in bundles:
+    def _events_of(self, cpu: int, bundles: list[memoryview | None]) -> Iterator[Event | _Loss]:
+        """Yields the events of a cpu, and where some may be missing."""
+        is_missing, last_ns = False, 0
+        on: Thread | None = None
+        for number, bundle in enumerate(bundles):
+            fields = []
             try:
-                fields = list(_fields(bytes(bundle), "FtraceEventBundle"))
-                is_lost = ("lost_events", 1) in fields
-                events = list(self._events(cpu, fields, _IDLE if is_lost else on))
+                fields = list(_fields(bytes(bundle or b""), "FtraceEventBundle"))
+                is_lost = bundle is None or ("lost_events", 1) in fields
+                events = list(self._events(cpu, fields, None if is_lost else on))
             except _BROKEN:
                 is_lost, events = True, []
-            self.gaps += is_lost
-            is_gap |= is_lost
-            if is_gap and events:
-                is_gap = False
-                yield Gap(events[0].time_ns)
+            if ("ftrace_clock", _LOCAL) in fields:
+                raise self._wrong(f"times of cpu {cpu} by a clock of its own", "the clock boot")
+            self.gaps += is_lost and bundle is not None
+            if is_lost and not is_missing:
+                is_missing, on = True, None
+                yield _Loss(last_ns, cpu, begins=True)
+            if not events:
+                continue
+            if is_missing or number == 0:
+                is_missing = False
+                yield _Loss(events[0].time_ns, cpu, begins=False)
             yield from events
+            last_ns = events[-1].time_ns
             on = next((one.after for one in reversed(events) if isinstance(one, Switch)), on)
 
-    def _events(self, cpu: int, fields: list[tuple[str, Any]], on: Thread) -> Iterator[Event]:
-        """Yields the events of a bundle of a cpu that such a thread is on."""
+    def _events(
+        self, cpu: int, fields: list[tuple[str, Any]], on: Thread | None
+    ) -> Iterator[Event]:
+        """Yields the events of a bundle of a cpu that such a thread is on, if that is known."""
         for raw in sorted(self._raw(fields), key=itemgetter(0)):
             event = self._event(cpu, raw, on)
             if isinstance(event, Switch):
@@ -175,15 +260,19 @@ class PerfettoEvents(Events):
             elif name == "compact_sched":
                 yield from _columns(part)
 
-    def _event(self, cpu: int, raw: _Raw, on: Thread) -> Event:
+    def _event(self, cpu: int, raw: _Raw, on: Thread | None) -> Event:
         time_ns, kind, said, pid, flags = raw
+        if time_ns >= TIME_LIMIT_NS:
+            raise ValueError("no time")
         if kind == "sched_switch":
-            before = self._thread(said, "prev_") if "prev_pid" in said else on
+            before = self._thread(said, "prev_") if "prev_pid" in said else on or _IDLE
             sleeps, ends = sleeps_and_ends(said.get("prev_state", 0))
             return Switch(time_ns, cpu, before, sleeps, ends, self._thread(said, "next_"))
         if kind in WAKES:
             self.has_flags |= flags is not None
-            waker = 0 if (flags or 0) & _IN_INTERRUPT else on[1] if pid is None else pid
+            waker = pid if pid is not None else on and on[1]
+            if (flags or 0) & _IN_INTERRUPT:
+                waker = 0
             return Wake(time_ns, cpu, self._thread(said, ""), waker, WAKES[kind])
         if kind == "sched_process_exit":
             return Exit(time_ns, said.get("pid", 0))
@@ -247,10 +336,12 @@ def _fields(data: Any, kind: str) -> Iterator[tuple[str, Any]]:
             value = data[start:at]
         elif wire in (1, 5):
             at += 8 if wire == 1 else 4
-        if at > end or wire in (3, 4, 6, 7):
+        name = known.get(key >> 3)
+        is_wrong = name is not None and wire != _WIRES[name]
+        if at > end or wire in (3, 4, 6, 7) or key < 8 or is_wrong:
             raise ValueError("no field of a message")
-        if key >> 3 in known:
-            yield known[key >> 3], value
+        if name is not None:
+            yield name, value
 
 
 def _numbers(data: bytes) -> Iterator[int]:
@@ -266,4 +357,6 @@ def _number(data: Any, at: int) -> tuple[int, int]:
     while (byte := data[at]) & 0x80:
         number |= (byte & 0x7F) << shift
         shift, at = shift + 7, at + 1
+        if shift > 63:
+            raise ValueError("no number of 64 bits")
     return number | byte << shift, at + 1

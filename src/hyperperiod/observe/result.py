@@ -43,6 +43,7 @@ class ObservedThread(ResultObject):
     cpus: tuple[int, ...]
     activations: int
     partial: int
+    unreleased: int
     kind: str
     jobs: int
     activations_per_job_max: int
@@ -82,4 +83,5 @@ class ObservationResult(ResultObject):
     lost: int = 0
     overwritten: int = 0
     backward: int = 0
+    other_machines: int = 0
     flags: bool = True

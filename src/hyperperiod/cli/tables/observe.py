@@ -53,6 +53,8 @@ def _notes(result: ObservationResult) -> Iterator[str]:
         )
     if result.backward:
         yield f"time goes back {result.backward} times: jobs around that do not count"
+    if result.other_machines:
+        yield f"{result.other_machines} packets of other machines were passed over"
     if not result.flags:
         yield "without flags of interrupts, who woke a thread may be whom an interrupt interrupted"
 
