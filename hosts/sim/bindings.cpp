@@ -113,24 +113,19 @@ void add_task(Scenario &scenario, u32 kind, Time period_ns, Time wcet_ns, Time b
     domain.tasks.push_back(task);
 }
 
-void require_overrun(const Task &task) {
-    const u64 thousandths = task.overrun.thousandths;
-
-    if (task.kind == Kind::busy || thousandths == 0 || task.wcet_ns >= NEVER / thousandths * 500)
-        throw std::invalid_argument("an overrun is of jobs that end");
-}
-
 // Of the task that was added last.
 void add_overrun(Scenario &scenario, u64 thousandths, Ns from_ns, Time to_ns, u64 every) {
     if (scenario.domains.empty() || scenario.domains.back().tasks.empty() || every == 0)
         throw std::invalid_argument("an overrun needs a task and jobs");
     Task &task = scenario.domains.back().tasks.back();
 
+    if (task.kind == Kind::busy || thousandths == 0 || task.wcet_ns >= NEVER / thousandths * 500)
+        throw std::invalid_argument("an overrun is of jobs that end");
     task.overrun = {thousandths, from_ns, to_ns.value_or(NEVER), every};
-    require_overrun(task);
 }
 
-// A task (by its number over all domains) has these jobs, by release, in the place of its own.
+// A task (by its number over all domains) has these jobs, by release, in the place of its own:
+// none, if there is none.
 void set_jobs(Scenario &scenario, u32 number, const std::vector<Ns> &releases_ns,
               const std::vector<Ns> &ran_ns) {
     Task &task = scenario.task(number);
@@ -138,21 +133,22 @@ void set_jobs(Scenario &scenario, u32 number, const std::vector<Ns> &releases_ns
 
     if (task.kind == Kind::busy || task.kind == Kind::hop)
         throw std::invalid_argument("a busy task and a hop have no releases to record");
-    if (ran_ns.empty() || releases_ns.size() != ran_ns.size()
+    if (task.overrun.thousandths != 0)
+        throw std::invalid_argument("recorded jobs do not overrun");
+    if (releases_ns.size() != ran_ns.size()
         || !std::is_sorted(releases_ns.begin(), releases_ns.end()))
         throw std::invalid_argument("recorded jobs come by release");
     for (std::size_t job = 0; job < ran_ns.size(); job++)
         jobs.push_back({releases_ns[job], ran_ns[job]});
-    const auto [shortest, longest] = std::minmax_element(ran_ns.begin(), ran_ns.end());
-
-    task.kind = Kind::recorded;
-    task.bcet_ns = *shortest;
-    task.wcet_ns = *longest;
-    task.recorded = std::make_shared<const std::vector<RecordedJob>>(std::move(jobs));
+    if (!ran_ns.empty()) {
+        const auto [shortest, longest] = std::minmax_element(ran_ns.begin(), ran_ns.end());
+        task.bcet_ns = *shortest;
+        task.wcet_ns = *longest;
+    }
     if (task.bcet_ns == 0)
         throw std::invalid_argument("a job runs for a while");
-    if (task.overrun.thousandths != 0)
-        require_overrun(task);
+    task.kind = Kind::recorded;
+    task.recorded = std::make_shared<const std::vector<RecordedJob>>(std::move(jobs));
 }
 
 // The numbers of the tasks, which must be event tasks, count over all domains.

@@ -75,7 +75,7 @@ def simulate(
         rule=rule,
         jobs=jobs,
     )
-    return _with_overruns(result, analysis, completed, horizon_ns, seed, jobs)
+    return _with_overruns(result, analysis, completed, horizon_ns, seed)
 
 
 def simulate_many(
@@ -149,12 +149,7 @@ def _run_recorded(
 
 
 def _with_overruns(
-    result: RunResult,
-    analysis: Analysis,
-    system: System,
-    horizon_ns: int,
-    seed: int,
-    jobs: RecordedJobs | None = None,
+    result: RunResult, analysis: Analysis, system: System, horizon_ns: int, seed: int
 ) -> RunResult:
     """The result with who was hurt by the overruns of the system, whose interfaces are known.
 
@@ -166,7 +161,7 @@ def _with_overruns(
     from hyperperiod.hosts.sim import HOST, run
     from hyperperiod.overruns import overruns_result
 
-    without = run(system.replace(overruns=()), horizon_ns, seed, jobs=jobs)
+    without = run(system.replace(overruns=()), horizon_ns, seed)
     predicted = result if result.host == HOST else run(system, horizon_ns, seed)
     return result.replace(overruns=overruns_result(system, analysis, result, predicted, without))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from tests.support.worlds import alone, domain, event, run, system, task
 
 from hyperperiod.cli import main
 from hyperperiod.hosts.recorded_jobs import read_jobs
-from hyperperiod.model import InputError, Overheads, System, load_system, to_toml
+from hyperperiod.model import InputError, Overheads, Overrun, System, load_system, to_toml
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.format import Records, read
 
@@ -94,7 +95,7 @@ def test_jobs_that_a_model_does_not_allow_are_counted(
     one = alone("rm", task("one", 10, 4, **more))
     rows = [f"d,one,{release},{4 + number % 2}" for number, release in enumerate(releases)]
     (counted,) = read_jobs(str(write(tmp_path / "jobs.csv", *rows)), one).values()
-    result = counted.result()
+    result = counted.result(1000)
     assert (result.jobs, result.more, result.longer) == (len(rows), found, len(rows) // 2)
 
 
@@ -104,9 +105,53 @@ def test_what_is_not_as_the_model_says_is_said(tmp_path: Path) -> None:
     said = commanded(*words)
     assert "recorded jobs: of control.loop\n" in said
     assert "control.loop, 2 jobs: 1 longer than its wcet, 1 more than its period" in said
+    short = commanded(*words[:-1], "10ns", "--json")
+    assert checked(short)["recorded"][0]["jobs"] == 1
     assert checked(commanded(*words, "--json"))["recorded"] == [
         {"name": "control.loop", "jobs": 2, "left_out": 0, "longer": 1, "more": 1}
     ]
+
+
+def test_a_trace_of_recorded_jobs_is_checked_by_their_own_times(tmp_path: Path) -> None:
+    """Not by offset and period of the model, which they do not have."""
+    one = alone("rm", task("one", 10, 4))
+    file = write(tmp_path / "jobs.csv", "d,one,3,2", "d,one,4,3", "d,one,20,2")
+    found = run(one, 50, jobs=read_jobs(str(file), one))
+    assert found.drawn() == "0 - 3 one 8 - 20 one 22 - 50"
+    (tmp_path / "run.hpt").write_bytes(found.trace)
+    assert check_file(tmp_path / "run.hpt").ok
+    (tmp_path / "run.hpt").write_bytes(found.trace.replace(b'"recorded"', b'"periodic"'))
+    assert not check_file(tmp_path / "run.hpt").ok
+
+
+def test_a_task_whose_rows_are_all_left_out_has_no_jobs(tmp_path: Path) -> None:
+    one = alone("rm", task("one", 10, 4))
+    file = tmp_path / "jobs.csv"
+    file.write_text("\ufeffdomain,task,release_ns,ran_ns,finish_ns\nd,one,0,4,\n")
+    result = run(one, 50, jobs=read_jobs(str(file), one)).result
+    assert [(each.jobs, each.left_out) for each in result.recorded] == [(0, 1)]
+    assert [each.jobs for each in result.tasks] == [0]
+
+
+def test_a_system_with_overruns_is_refused(tmp_path: Path) -> None:
+    one = alone("rm", task("one", 10, 4))
+    file = write(tmp_path / "jobs.csv", "d,one,3,2")
+    overrun = Overrun(task="d.one", factor=Fraction(2))
+    with pytest.raises(InputError, match="overruns of a system that is given recorded jobs"):
+        read_jobs(str(file), one.replace(overruns=(overrun,)))
+
+
+@pytest.mark.parametrize(("ran", "applies"), [("2000000", True), ("900000000", False)])
+def test_the_report_guarantees_nothing_beyond_the_limits(
+    ran: str, applies: bool, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "jobs.csv", f"control,loop,0,{ran}")
+    page = tmp_path / "page.html"
+    words = ("simulate", "systems/overload.toml", "--jobs", file, "--horizon", "100ms")
+    commanded(*words, "--report", page)
+    text = page.read_text()
+    assert ("Recorded jobs: within their limits" in text) == applies
+    assert ("the analysis does not apply" in text) == (not applies)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@
 There is a row for each job, those of a task by release; other columns are passed over. `trace jobs
 --csv` and `observe --jobs` write such files. Some rows are left out, and counted. Where the column
 `finish_ns` is empty, the job was not seen to end, and nobody knows how long it would have run. Busy
-tasks and hops of flows release no jobs by themselves: they go on as in the system.
+tasks and hops of flows release no jobs by themselves: they go on as in the system. Overruns would
+make jobs longer than they were recorded: a system with some is refused.
 
 Bounds are about the model. So it is counted how many jobs ran longer than the task's wcet, and how
 many came on top of those that its period and jitter allow: without these, no k + 1 of the others
@@ -18,7 +19,9 @@ from __future__ import annotations
 
 import csv
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from hyperperiod.hosts.result import RunRecorded
@@ -31,34 +34,42 @@ from hyperperiod.whole_file import error_text
 COLUMNS = ("domain", "task", "release_ns", "ran_ns")
 ALLOWED = "a table of jobs: `trace jobs FILE.hpt --csv` and `observe TRACE --jobs` write them"
 _WHOLE = re.compile(r"[0-9]{1,19}")
+_ENDLESS = 1 << 20
+"""No line is longer: what is, has a field that is too long."""
 
 
 class TaskJobs:
-    """The jobs of one task: releases and execution times (ns), and how many rows were left out."""
+    """The jobs of one task: releases and execution times (ns), and how many rows were left out.
 
-    def __init__(self, name: str, task: Task) -> None:
+    Those of one that is not `releasing` are all left out, and it goes on as in the system.
+    """
+
+    def __init__(self, name: str, task: Task, *, releasing: bool) -> None:
         self.name = name
         self.task = task
+        self.releasing = releasing
         self.releases_ns: list[int] = []
         self.ran_ns: list[int] = []
         self.left_out = 0
 
-    def result(self) -> RunRecorded:
-        """Returns how many jobs there are, and how many are not as the task's model says."""
+    def result(self, end_ns: int) -> RunRecorded:
+        """Returns how many jobs are released before the end of a run, and how many of these are not
+        as the task's model says."""
+        jobs = bisect_left(self.releases_ns, end_ns)
         wcet_ns = self.task.wcet_ns or 0
         return RunRecorded(
             name=self.name,
-            jobs=len(self.ran_ns),
+            jobs=jobs,
             left_out=self.left_out,
-            longer=sum(ran_ns > wcet_ns for ran_ns in self.ran_ns),
-            more=self._more(),
+            longer=sum(ran_ns > wcet_ns for ran_ns in self.ran_ns[:jobs]),
+            more=self._more(jobs),
         )
 
-    def _more(self) -> int:
+    def _more(self, jobs: int) -> int:
         # What an event task waits for after a job, its jitter, can only keep releases apart.
         early_ns = 0 if self.task.kind is TaskKind.EVENT else self.task.jitter_ns
         more, grid_ns = 0, -TIME_LIMIT_NS
-        for release_ns in self.releases_ns:
+        for release_ns in self.releases_ns[:jobs]:
             if release_ns < grid_ns - early_ns:
                 more += 1
             else:
@@ -71,11 +82,15 @@ RecordedJobs = dict[int, TaskJobs]
 
 
 def read_jobs(name: str, system: System) -> RecordedJobs:
-    """Returns the jobs that a file has for tasks of `system`; InputError if it is wrong."""
+    """Returns the jobs that a file has for tasks of `system`; InputError if it is wrong, or the
+    system has overruns."""
+    if system.overruns:
+        found = "overruns of a system that is given recorded jobs"
+        raise InputError(system.name, None, "overrun", found, "none: jobs run as long as they did")
     require_readable(name, ALLOWED)
     try:
-        with Path(name).open(encoding="utf-8", newline="") as file:
-            return _Reader(name, system).read(file)
+        with Path(name).open(encoding="utf-8-sig", newline="") as file:
+            return _Reader(name, system).read(iter(partial(file.readline, _ENDLESS), ""))
     except OSError as error:
         raise InputError(name, None, "", error_text(error), ALLOWED) from None
     except UnicodeDecodeError:
@@ -85,12 +100,9 @@ def read_jobs(name: str, system: System) -> RecordedJobs:
 class _Reader:
     def __init__(self, name: str, system: System) -> None:
         self.name = name
-        hops = {hop for hops in hops_of(system) for hop in hops}
+        self.hops = {hop for hops in hops_of(system) for hop in hops}
         placed = tasks_of(system)
         self.known = {(one.domain.name, one.task.name): one for one in placed}
-        self.releasing = {
-            one.id for one in placed if one.id not in hops and one.task.kind is not TaskKind.BUSY
-        }
         self.found: RecordedJobs = {}
         self.line = 1
 
@@ -106,7 +118,7 @@ class _Reader:
                     raise self._wrong("", f"{len(row)} fields", f"{len(titles)}, one per column")
                 domain, task, release, ran = (row[place] for place in places)
                 number = self._number(domain, task)
-                if number in self.releasing and (finish is None or row[finish]):
+                if self.found[number].releasing and (finish is None or row[finish]):
                     self._add(self.found[number], release, ran)
                 else:
                     self.found[number].left_out += 1
@@ -130,7 +142,8 @@ class _Reader:
             allowed = f"tasks of the system{did_you_mean(name, names)}"
             raise self._wrong("task", repr(name), allowed)
         if placed.id not in self.found:
-            self.found[placed.id] = TaskJobs(f"{domain}.{task}", placed.task)
+            releasing = placed.id not in self.hops and placed.task.kind is not TaskKind.BUSY
+            self.found[placed.id] = TaskJobs(f"{domain}.{task}", placed.task, releasing=releasing)
         return placed.id
 
     def _add(self, jobs: TaskJobs, release: str, ran: str) -> None:

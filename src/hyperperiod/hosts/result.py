@@ -191,11 +191,11 @@ class CountedResult(ResultObject):
 
 
 class RunRecorded(ResultObject):
-    """The jobs that a task had of a file of recorded ones; `name` is `domain.task`.
+    """The jobs that a task had of a file of recorded ones before the end; `name` is `domain.task`.
 
     So many of them are `longer` than its wcet, so many `more` than its period and jitter allow: its
     bounds say nothing of these. `left_out` are rows of jobs that were not seen to end, and all of
-    busy tasks and hops.
+    busy tasks and hops, before the end or not.
     """
 
     name: str
@@ -203,6 +203,11 @@ class RunRecorded(ResultObject):
     left_out: int
     longer: int
     more: int
+
+    @property
+    def departs(self) -> bool:
+        """Whether some of the jobs are not as the task's model says."""
+        return self.longer > 0 or self.more > 0
 
 
 class RunResult(ResultObject, Tabular):

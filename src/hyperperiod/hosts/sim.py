@@ -104,7 +104,7 @@ def run(
         scenario.set_rule(Guarded(rule, system))
     try:
         for task, own in recorded.items():
-            if own.ran_ns:
+            if own.releasing:
                 scenario.set_jobs(task, own.releases_ns, own.ran_ns)
         with _trace(system, horizon_ns, seed, trace_path, recorded, guarantees=guarantees):
             native = _sim.Run(scenario, None if trace_path is None else str(trace_path))
@@ -117,7 +117,7 @@ def run(
         native, seed, interrupted=interrupted, histograms=histograms, responses=responses
     )
     result = make_result(system, counts).replace(
-        recorded=tuple(own.result() for own in recorded.values())
+        recorded=tuple(own.result(native.now_ns) for own in recorded.values())
     )
     return result if rule is None else result.replace(policy=f"{type(rule).__name__} in Python")
 
@@ -409,10 +409,11 @@ def _trace(
 
     header = make_header(system, HOST, horizon_ns, seed, guarantees=guarantees)
     for task, own in jobs.items():
-        if own.ran_ns:
+        if own.releasing:
             entry = header["tasks"][task]
             entry["kind"] = "recorded"
-            entry["bcet_ns"], entry["wcet_ns"] = min(own.ran_ns), max(own.ran_ns)
+            if own.ran_ns:
+                entry["bcet_ns"], entry["wcet_ns"] = min(own.ran_ns), max(own.ran_ns)
     with writing(path):
         write_header(path, header)
         yield

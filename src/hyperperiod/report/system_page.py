@@ -175,6 +175,8 @@ def write_report(
     `progress` is called with the records read so far and all to read, which takes most of the time
     of a long trace. The page says what of the system a certificate covers, where there is one.
     """
+    if any(one.departs for one in result.recorded):
+        analysis = _without_bounds(analysis)
     colors = {domain.name: color(index) for index, domain in enumerate(system.domains)}
     read_trace = None if trace_path is None else _read_trace(trace_path, progress)
     found = {} if read_trace is None else read_trace.responses
@@ -242,7 +244,8 @@ def _read_trace(path: Path, progress: Progress) -> ReadTrace:
 
 def verdicts(system: System, analysis: AnalysisResult, result: RunResult) -> list[Statement]:
     """Returns what the analysis proves, what the run saw, and whether they agree."""
-    found = [_analysis_verdict(system, analysis), _run_verdict(result), *_supply_verdict(result)]
+    found = [_analysis_verdict(system, analysis), *_recorded_verdict(result), _run_verdict(result)]
+    found += _supply_verdict(result)
     overruns = result.overruns
     if overruns is not None:
         tone = "bad" if any(one.hurt and not one.overruns for one in overruns.entries) else "good"
@@ -264,6 +267,41 @@ def _certificate_verdict(certificate: Certificate | None) -> Iterator[Statement]
     text += f" Not certified: {'; '.join(found)}." if found else ""
     tone = "good" if certificate.domains else "open"
     yield Statement(tone, f"Certificate: evidence for {proved}", text)
+
+
+def _without_bounds(analysis: AnalysisResult) -> AnalysisResult:
+    """The analysis of a system, without what it says of single tasks and flows."""
+    domains = [
+        domain.replace(
+            schedulable=None,
+            tasks=tuple(
+                task.replace(response_bound_ns=None, schedulable=None) for task in domain.tasks
+            ),
+        )
+        for domain in analysis.domains
+    ]
+    flows = [flow.replace(response_bound_ns=None, schedulable=None) for flow in analysis.flows]
+    return analysis.replace(domains=tuple(domains), flows=tuple(flows))
+
+
+def _recorded_verdict(result: RunResult) -> Iterator[Statement]:
+    """Returns whether the analysis says anything about recorded jobs, if a run has some."""
+    if not result.recorded:
+        return
+    names = f"Of {_listed([one.name for one in result.recorded])}."
+    beyond = [
+        f"{one.name}, {whole(one.longer)} longer than its wcet,"
+        f" {whole(one.more)} more than its period and jitter allow"
+        for one in result.recorded
+        if one.departs
+    ]
+    if beyond:
+        text = f"{names} Nothing is guaranteed for this run, and no bound is shown. Beyond the"
+        text += f" limits: {'; '.join(beyond)}."
+        yield Statement("open", "Recorded jobs: the analysis does not apply", text)
+        return
+    text = f"{names} All are within wcet, period and jitter: bounds hold that count on no phases."
+    yield Statement("good", "Recorded jobs: within their limits", text)
 
 
 def _supply_verdict(result: RunResult) -> Iterator[Statement]:

@@ -52,7 +52,8 @@ def run_tables(result: RunResult) -> Iterable[Table]:
 def recorded_lines(recorded: Sequence[RunRecorded]) -> Iterator[str]:
     """Says which tasks had recorded jobs, and how many of these are not as their model says."""
     if recorded:
-        yield f"recorded jobs: of {some_names([one.name for one in recorded if one.jobs])}"
+        names = some_names([one.name for one in recorded if one.jobs])
+        yield f"recorded jobs: of {names or 'no task'}"
     for one in recorded:
         counts = {
             "longer than its wcet": one.longer,

@@ -76,6 +76,7 @@ Releases releases_of(const std::string &kind) {
     return kind == "periodic"   ? Releases::periodic
            : kind == "sporadic" ? Releases::sporadic
            : kind == "event"    ? Releases::event
+           : kind == "recorded" ? Releases::recorded
                                 : Releases::other;
 }
 

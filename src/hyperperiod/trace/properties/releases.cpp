@@ -56,6 +56,8 @@ struct Before {
 
 template <class Source> Range range_of(const Source &source, const Before &before) {
     const Time jitter = source.jitter;
+    if (source.kind == Releases::recorded)
+        return {before.last.value_or(0), std::nullopt};
     if (source.kind == Releases::periodic && source.period) {
         const Wide exact = Wide{source.offset} + Wide{before.count} * *source.period;
         const Time own = static_cast<Time>(std::min(exact, Wide{longest}));

@@ -61,7 +61,7 @@ struct Interface {
     Time period, budget;
 };
 
-enum class Releases { periodic, sporadic, event, other };
+enum class Releases { periodic, sporadic, event, recorded, other };
 
 struct Task {
     std::string domain, name;
