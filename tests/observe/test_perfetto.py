@@ -156,6 +156,14 @@ def test_behind_dropped_packets_is_a_gap(tmp_path: Path) -> None:
     assert (longest(read), read.gaps) == ((20, JOB_NS), 1)
 
 
+def test_packets_of_others_may_be_dropped(tmp_path: Path) -> None:
+    trace = with_jobs(trusted_packet_sequence_id=2)
+    for _ in range(2):
+        trace.packet.add(trusted_packet_sequence_id=3, previous_packet_dropped=1)
+    read = found(tmp_path / "trace.pftrace", trace.SerializeToString())
+    assert (longest(read), read.gaps) == ((30, JOB_NS), 0)
+
+
 def test_nothing_is_believed_between_what_is_around_a_loss(tmp_path: Path) -> None:
     """Preempted on cpu 0, it ends there unseen; on cpu 1 the next job does not go on with it."""
     trace = with_jobs(cpu=0)
@@ -196,6 +204,7 @@ def with_bundles(trace: Any, broken: dict[int, Callable[[bytes], bytes]]) -> byt
         lambda data: data + field(2, b"\x09" + bytes(8)),
         lambda data: data + field(2, b"\x0a\x02ab" + field(4, b"")),
         lambda data: data + field(2, b"\x08\x05" + field(4, field(2, b"ab"))),
+        lambda data: data + bytes(2),
         lambda data: data[:0],
     ],
 )

@@ -186,6 +186,7 @@ def test_a_file_that_is_no_table_is_named(tmp_path: Path) -> None:
     file = tmp_path / "jobs.csv"
     one = alone("rm", task("one", 10, 4))
     file.write_bytes(b"\xff\xfe")
-    for name, found in ((file, "no UTF-8"), (tmp_path, "a directory"), (tmp_path / "x", "no such")):
+    wrong = {file: "no UTF-8", tmp_path: "a directory", tmp_path / "x": "no such"}
+    for name, found in {**wrong, Path("/dev/zero"): "field limit"}.items():
         with pytest.raises(InputError, match=found):
             read_jobs(str(name), one)

@@ -154,7 +154,7 @@ class PerfettoEvents(Events):
             try:
                 self._packet(_message(packet, "TracePacket"), is_packed=is_packed)
             except _BROKEN:
-                self._lose_packets()
+                self._lose(set(self._bundles))
 
     def _packet(self, packet: dict[str, Any], *, is_packed: bool) -> None:
         if packet.get("machine_id", 0):
@@ -163,7 +163,7 @@ class PerfettoEvents(Events):
         sequence = packet.get("trusted_packet_sequence_id", 0)
         # The first of a sequence says so in any case.
         if packet.get("previous_packet_dropped") and sequence in self._sequences:
-            self._lose_packets()
+            self._lose({cpu for cpu, writer in self._writers.items() if writer == sequence})
         self._sequences.add(sequence)
         if "process_tree" in packet:
             self._processes(packet["process_tree"])
@@ -196,11 +196,12 @@ class PerfettoEvents(Events):
     def _wrong(self, found: str, allowed: str) -> InputError:
         return InputError(str(self.file.name), None, "", found, allowed)
 
-    def _lose_packets(self) -> None:
-        """Takes note that here, for all that is known, events of each cpu are missing."""
-        self.gaps += 1
-        for bundles in self._bundles.values():
-            bundles.append(None)
+    def _lose(self, cpus: set[int]) -> None:
+        """Takes note that here, for all that is known, events of these cpus are missing."""
+        self.gaps += bool(cpus)
+        for cpu in cpus:
+            if self._bundles[cpu][-1] is not None:
+                self._bundles[cpu].append(None)
 
     def _processes(self, data: memoryview) -> None:
         for name, part in _fields(data, "ProcessTree"):
