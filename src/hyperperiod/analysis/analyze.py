@@ -462,7 +462,7 @@ class Analysis:
             task_result,
         )
 
-        if domain.interface is None or domain.name in self.flows.domains:
+        if domain.interface is None or domain.windows or domain.name in self.flows.domains:
             return None, {}
         contract, quantum_ns = self.contracts[domain.name], self.system.quantum_ns
         found = domain_sensitivity(domain, contract, quantum_ns, self._tried(domain))

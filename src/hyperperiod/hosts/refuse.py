@@ -7,7 +7,10 @@ from hyperperiod.model import InputError, System, require_pins, vcpus_of
 
 
 def refuse(system: System, horizon_ns: int, seed: int) -> None:
-    """InputError for what no host can run, and what one of two levels cannot."""
+    """InputError for what no host can run, and what one of two levels, or no table, cannot."""
+    if system.major_frame_ns is not None:
+        allowed = "servers: this host has no table"
+        raise InputError(system.name, None, "major_frame", "a table of windows", allowed)
     for domain in system.domains:
         if domain.domains:
             raise InputError(

@@ -40,6 +40,7 @@ from hyperperiod.model import (
     Vcpu,
     changed_vcpus,
     hops_of,
+    on_own_pcpus,
     overrun_of,
     vcpus_of,
 )
@@ -87,6 +88,7 @@ def run(
 
     Raises InputError for what this host cannot run.
     """
+    given, system = system, on_own_pcpus(system)
     refuse(system, horizon_ns, seed)
     _refuse_fair(system)
     require_interfaces(system)
@@ -109,7 +111,7 @@ def run(
     counts = _counts(
         native, seed, interrupted=interrupted, histograms=histograms, responses=responses
     )
-    result = make_result(system, counts)
+    result = make_result(system, counts).replace(policy=str(given.policy))
     return result if rule is None else result.replace(policy=f"{type(rule).__name__} in Python")
 
 
@@ -136,6 +138,7 @@ def run_many(
     """
     import numpy as np
 
+    systems = [(on_own_pcpus(system), seed) for system, seed in systems]
     scenarios = []
     for system, seed in systems:
         refuse(system, horizon_ns, seed)
@@ -186,6 +189,7 @@ def make_scenario(
     system: System, horizon_ns: int, seed: int, *, check: bool = False
 ) -> _sim.Scenario:
     """The native scenario of a system whose interfaces are known."""
+    system = on_own_pcpus(system)
     scenario = _sim.Scenario(
         **_rules(system.policy),
         is_global=system.policy.scope is Scope.GLOBAL,

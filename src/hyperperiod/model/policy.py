@@ -169,18 +169,22 @@ PRESETS: dict[str, Policy] = {
     for name, scope, budget, order, slack in _rules.POLICIES
 }
 
+TABLE = PRESETS["ptps"].replace(name="table", slack=Slack.NONE)
+"""The policy of partitions that run in their windows and nowhere else (`pcpus`): each has what
+is in them as a periodic server has its budget, and nobody decides anything."""
+
 # The one known name that is bound to a number of pcpus.
 ONE_PCPU_ONLY = "hsf-fp"
 
 POLICY_ALLOWED = (
-    f"{', '.join(PRESETS)}, or rules joined by + such as periodic+edf+reclaim"
+    f"{', '.join((*PRESETS, str(TABLE)))}, or rules joined by + such as periodic+edf+reclaim"
     " (budget+order, then slack, then global)"
 )
 
 
 def parse_policy(text: str, *, key: str = "policy") -> Policy:
     """The policy of a known name or of rules joined by "+"; InputError names `key`."""
-    preset = PRESETS.get(text)
+    preset = TABLE if text == TABLE.name else PRESETS.get(text)
     if preset is not None:
         return preset
     words = text.split("+")
@@ -247,7 +251,7 @@ class _PolicyKind(Kind):
         rules = rf"^({budget})\+({order})(\+({slack}))?(\+({scope}))?$"
         return {
             "anyOf": [
-                {"type": "string", "enum": list(PRESETS)},
+                {"type": "string", "enum": [*PRESETS, str(TABLE)]},
                 {"type": "string", "pattern": rules},
                 PartKind(Policy).schema(definitions),
             ]

@@ -83,6 +83,7 @@ LINUX_MOVES = "Linux does not know which vcpus have a pcpu: its jobs move only b
 MOVING_COSTS = "what overheads take of vcpus between which jobs move is not known"
 WHOLE_BUDGET = "overheads may take the whole budget"
 ONLY_SUFFICIENT = "what is known of the other servers is only sufficient"
+ONLY_WHAT_WINDOWS_COME_TO = "the windows are known better than what they come to"
 UNPINNED = "tasks on several vcpus are analysed only if each is pinned (vcpu = ...)"
 
 
@@ -133,6 +134,7 @@ def rule_behind(policy: Policy, domain: Domain) -> Budget:
 def contract_under(policy: Policy, domain: Domain, sbf: Sbf) -> SupplyContract:
     """Returns the contract of a domain of the host, without overheads and explicit deadline."""
     rule = rule_behind(policy, domain)
+    sbf = Sbf.SERVERS if domain.windows else sbf
     return SupplyContract(rule, sbf, order=policy.order, slack=policy.slack, scope=policy.scope)
 
 
@@ -344,6 +346,8 @@ def _judge_by_interface(domain: Domain, contract: SupplyContract) -> DomainVerdi
         if cluster is None:
             whole, verdicts = _with_windows(domain, contract, component, whole, verdicts)
         reason = _only_sufficient(contract)
+        if domain.windows and supply is not None and component.utilization <= supply.bandwidth:
+            reason = ONLY_WHAT_WINDOWS_COME_TO
         if reason:
             whole = _soften(whole, reason)
             verdicts = {name: _soften(verdict, reason) for name, verdict in verdicts.items()}
