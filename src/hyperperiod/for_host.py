@@ -179,6 +179,10 @@ def widened(
     down.
     """
 
+    if given.major_frame_ns is not None and (margin, grid_ns) != (None, None):
+        found = "--margin or --grid beside a table of windows"
+        raise InputError("", None, "major_frame", found, "windows as the file has them")
+
     def larger(asked: Interface | None, found: Interface | None) -> Interface | None:
         if found is None or (asked is not None and margin is None and grid_ns is None):
             return found

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a file to a System, or to an InputError that lists everything wrong with it.
 
-TOML is the native form; a name ending in .xml is read as a CARTS system, or as domains of libvirt,
-by its first element, one in .amxmi as a model of AMALTHEA, one in .csv as a table of tasks, one in
-.json as a workload of rt-app; what has another name, as a pipe has, is known by its text, and so is
-what xl prints. Nothing is believed about the file: its kind and size are bounded, and whatever it
-contains, the only exception that leaves `load_system` is InputError.
+TOML is the native form; a name ending in .xml is read as a CARTS system, as domains of libvirt or
+as a module schedule of ARINC 653, by its first element, one in .amxmi as a model of AMALTHEA, one
+in .csv as a table of tasks, one in .json as a workload of rt-app; what has another name, as a pipe
+has, is known by its text, and so is what xl prints. Nothing is believed about the file: its kind
+and size are bounded, and whatever it contains, the only exception that leaves `load_system` is
+InputError.
 """
 
 from __future__ import annotations
@@ -45,8 +46,11 @@ EXPERIMENT = "an experiment (.toml)"
 
 XL = re.compile(r"Cpupool \S+: |Name +(CPUs|ID) ")
 """How lists of xl's begin."""
-LIBVIRT = re.compile(r"(\s|<\?[^>]*>|<!--((?!-->).)*-->)*<domain\b", re.DOTALL)
+_BEFORE = r"(\s|<\?[^>]*>|<!--((?!-->).)*-->)*<"
+LIBVIRT = re.compile(rf"{_BEFORE}domain\b", re.DOTALL)
 """How domains of libvirt begin: behind comments, as in libvirt's own files."""
+MODULE_SCHEDULE = re.compile(rf"{_BEFORE}(ARINC_653_)?MODULE(_SCHEDULE)?\b", re.DOTALL | re.I)
+"""How a description of a module of ARINC 653, or its schedule alone, begins."""
 
 LineOf = Callable[[KeyPath], int]
 Document = tuple[TomlTable, LineOf]
@@ -217,6 +221,10 @@ def _read_document(name: str, text: str) -> Document:
         from hyperperiod.model.libvirt import read_libvirt
 
         return read_libvirt(name, text)
+    if form == "xml" and MODULE_SCHEDULE.match(text):
+        from hyperperiod.model.module_schedule import read_module_schedule
+
+        return read_module_schedule(name, text)
     if form == "xml":
         from hyperperiod.model.carts import read_carts
 
