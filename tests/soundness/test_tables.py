@@ -43,6 +43,10 @@ def test_the_supply_is_the_least_of_any_window(number: int) -> None:
         for length in range(3 * frame + 1):
             least = min(sum(there[start : start + length]) for start in range(frame))
             assert supply.sbf(length) == least, (domain.windows, length)
+        shown = analyze(system, explain=domain.name).explain
+        assert shown is not None
+        assert shown.server is not None
+        assert shown.server.blackout_ns == supply.blackout_ns
 
 
 def attacked(draw: random.Random) -> Trial:

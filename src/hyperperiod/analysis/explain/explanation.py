@@ -54,6 +54,7 @@ from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, Resolution
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.servers.server_table import supply_by_table
 from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.analysis.witness import TESTS, Share, Window, component_witness
@@ -172,15 +173,20 @@ class _View:
         verdict = verdicts.servers[at]
         if not verdicts.deciders:
             return _result(own.name, "server", verdict)
+        given = ExplainServer(
+            period_ns=own.period_ns, budget_ns=own.budget_ns, lost_ns=0, blackout_ns=None
+        )
+        if own.windows:  # no other budget beside those of the others is asked for
+            supply = supply_by_table(self.group, self.system.policy.order, own)
+            given = given.replace(blackout_ns=supply.blackout_ns)
+            return _result(own.name, "server", verdict, server=given, test=verdicts.test)
         granule_ns = self.system.quantum_ns or 1
         return _result(
             own.name,
             "server",
             verdict,
             servers.breakdown(verdicts.deciders[at], self.group, own),
-            server=ExplainServer(
-                period_ns=own.period_ns, budget_ns=own.budget_ns, lost_ns=0, blackout_ns=None
-            ),
+            server=given,
             enough=ExplainEnough(
                 budget_ns=enough.max_budget(self.system.policy, self.group, at, granule_ns)
             ),
