@@ -103,9 +103,9 @@ def _require_periods(
     begins = sorted(start_ns for start_ns, _, first in windows if first)
     expected = [begins[0] + at for at in range(0, frame_ns, period_ns)] if begins else []
     if begins != expected or not begins:
-        found = ", ".join(map(format_time, begins)) or "none"
+        found = f"true at {', '.join(map(format_time, begins)) or 'no time'}"
         allowed = f"true once every {format_time(period_ns)}"
-        raise InputError(file, one.line, "PartitionPeriodStart", f"true at {found}", allowed)
+        raise InputError(file, one.line, "PartitionPeriodStart", found, allowed)
     for begin_ns in begins:
         got_ns = sum(
             duration_ns
