@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from hyperperiod import InputError, System, to_toml
 from hyperperiod.cli import main
 from hyperperiod.model import load_system
+from hyperperiod.model.made_table import with_table
 
 HEAD = 'name = "s"\npolicy = "table"\nmajor_frame = "40ms"\n'
 A = '[[domain]]\nname = "a"\nwindows = [{ start = "0ms", duration = "5ms" }]\n'
@@ -42,6 +44,20 @@ REFUSED = {
         "domain[0].windows",
         "512",
     ),
+    "overlap by pcpus": (
+        HEAD + A + "pcpus = [0]\n" + B.replace('"5ms"', '"4ms"') + "pcpus = [0]\n",
+        "domain[0].pcpus",
+        "pcpu: a partition has one",
+    ),
+    "no pins": (HEAD + "pcpus = 2\n" + A + B + "pcpu = 1\n", "domain[0].pcpu", "on which pcpu"),
+    "a swap to one": (
+        HEAD.replace("table", "ptps").replace('major_frame = "40ms"\n', "")
+        + '[[swap]]\nat = "1ms"\npolicy = "table"\n'
+        + SERVER
+        + TASK,
+        "swap[0].policy",
+        "from the begin",
+    ),
     "nothing": (HEAD + A.replace('"5ms"', '"0ms"'), "domain[0].windows[0].duration", "above 0"),
 }
 
@@ -54,6 +70,7 @@ def test_what_is_no_table_is_refused_by_key(case: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         load_system(str(path))
     assert any(one.key == key and allowed in one.allowed for one in refused.value.problems)
+    assert "hyperperiod fit" not in str(refused.value)
     found = CliRunner().invoke(main, ["analyze", str(path)])
     assert (found.exit_code, "Traceback" in found.output) == (2, False)
 
@@ -71,6 +88,24 @@ def test_a_table_is_written_as_it_was_read(tmp_path: Path) -> None:
     path.write_text(to_toml(system))
     assert load_system(str(path)) == system
     assert "interface" not in to_toml(system)
+
+
+def test_servers_by_a_list_of_pcpus_become_a_table() -> None:
+    one: dict[str, Any] = {
+        "name": "a",
+        "pcpus": [1],
+        "interface": {"period_ns": 10, "budget_ns": 2},
+    }
+    one["task"] = [{"name": "t", "period_ns": 20, "wcet_ns": 1}]
+    table = with_table(System(name="s", policy="ptps", pcpus=2, domains=[one]))
+    assert [(d.pcpu, d.pcpus, len(d.windows)) for d in table.domains] == [(1, None, 1)]
+
+
+def test_a_name_near_to_table_is_taken_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(HEAD + A + TASK)
+    found = CliRunner().invoke(main, ["analyze", str(path), "--policy", "tabel"])
+    assert "did you mean table?" in found.output
 
 
 NO_TABLE = {
@@ -95,3 +130,4 @@ def test_who_has_no_table_says_so(command: str, tmp_path: Path) -> None:
     found = CliRunner().invoke(main, [*NO_TABLE[command], str(path)])
     assert found.exit_code == 2, found.output
     assert "major_frame" in found.output or "windows" in found.output
+    assert "--margin" not in found.output

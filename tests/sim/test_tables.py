@@ -54,7 +54,7 @@ def test_partitions_run_in_their_windows_and_nowhere_else(number: int, tmp_path:
 @pytest.mark.parametrize("number", range(CASES))
 def test_every_response_is_that_of_the_naive_model(number: int) -> None:
     draw = random.Random(number)
-    system = with_offsets(draw, some_table(draw, jitter=False))
+    system = with_offsets(draw, some_table(draw, plain=True))
     result = simulate(system, TICKS, 1, responses=True)
     assert result.policy == "table"
     for domain, found in zip(system.domains, result.domains, strict=True):

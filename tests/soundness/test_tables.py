@@ -58,8 +58,13 @@ def attacked(draw: random.Random) -> Trial:
         for task in domain.tasks
         if domain.schedulable
     }
-    for seed in range(RUNS if bounds else 0):
+    ends = {one.name: one.response_bound_ns for one in found.flows if one.schedulable}
+    for seed in range(RUNS if bounds or ends else 0):
         run = simulate(with_offsets(draw, system), 600, seed)
+        for flow in run.flows:
+            bound_ns = ends.get(flow.name)
+            if bound_ns is not None and flow.response_ns and flow.response_ns.max > bound_ns:
+                return Trial(True, f"{flow} of {system}: {bound_ns}")
         for domain in run.domains:
             for task in domain.tasks:
                 bound_ns = bounds.get((domain.name, task.name))
@@ -67,7 +72,7 @@ def attacked(draw: random.Random) -> Trial:
                     continue
                 if task.misses or task.response_ns.max > bound_ns:
                     return Trial(True, f"{domain.name}.{task.name} of {system}: {task}, {bound_ns}")
-    return Trial(bool(bounds))
+    return Trial(bool(bounds or ends))
 
 
 @sizes(100)

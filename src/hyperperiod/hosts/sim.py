@@ -12,6 +12,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod import _sim
@@ -111,8 +112,21 @@ def run(
     counts = _counts(
         native, seed, interrupted=interrupted, histograms=histograms, responses=responses
     )
-    result = make_result(system, counts).replace(policy=str(given.policy))
+    result = make_result(given, _on_given_pcpus(given, counts))
     return result if rule is None else result.replace(policy=f"{type(rule).__name__} in Python")
+
+
+def _on_given_pcpus(system: System, counts: Counts) -> Counts:
+    """The counts of a system with a table, whose partitions ran alone, by its own pcpus."""
+    if system.major_frame_ns is None:
+        return counts
+    none = PcpuCount(0, 0, 0, 0, 0)
+    rows = [none] * system.pcpus
+    for domain, alone in zip(system.domains, counts.pcpus, strict=True):
+        assert domain.pcpu is not None, "windows are on one"
+        sums = map(add, rows[domain.pcpu], alone._replace(stolen_ns=0))
+        rows[domain.pcpu] = PcpuCount(*sums)
+    return counts._replace(pcpus=rows)
 
 
 class ManyCounts(NamedTuple):

@@ -20,6 +20,7 @@ from hyperperiod.model.load import load_system, require_pins, require_system
 from hyperperiod.model.override import fitting_policies, with_policy
 from hyperperiod.model.own_vcpu import OwnVcpu, VcpuKeys
 from hyperperiod.model.policy import (
+    POLICIES,
     PRESETS,
     TABLE,
     Budget,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ORDINARY",
+    "POLICIES",
     "PRESETS",
     "TABLE",
     "Budget",

@@ -126,6 +126,7 @@ EXCLUDED: dict[Narrower, tuple[Excluded, ...]] = {
             "{key} beside windows",
             "no {key}: windows say what the domain gets",
         ),
+        Excluded(("pcpus",), "{key} beside windows", "pcpu: a partition has one vcpu"),
     ),
     Narrower.TABLE: (
         Excluded(

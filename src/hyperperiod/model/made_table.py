@@ -46,7 +46,7 @@ def with_table(system: System) -> System:
     frame_ns = lcm(*(one.interface.period_ns for one in system.domains if one.interface))
     domains = list(system.domains)
     for pcpu in range(system.pcpus):
-        members = [index for index, one in enumerate(domains) if one.pcpu == pcpu]
+        members = [at for at, one in enumerate(domains) if one.each_vcpu[0].pcpu == pcpu]
         servers = [served for index in members if (served := domains[index].interface)]
         if not servers:
             continue
@@ -57,8 +57,8 @@ def with_table(system: System) -> System:
                 for one in spans
                 if one.owner == number
             )
-            cleared = {"interface": None, "priority": None, "extra": False}
-            domains[index] = domains[index].replace(windows=windows, **cleared)
+            cleared = {"interface": None, "priority": None, "extra": False, "pcpus": None}
+            domains[index] = domains[index].replace(windows=windows, pcpu=pcpu, **cleared)
     fields = {"policy": TABLE, "major_frame_ns": frame_ns, "domains": domains}
     return System(**(vars(system) | fields))
 

@@ -87,7 +87,7 @@ def _wishes_of(here: Path, member: Domain, in_use: int, pcpus: int) -> Iterator[
 
 def missing_pins(domains: tuple[Domain, ...], policy: Policy, pcpus: int) -> Iterator[Finding]:
     """Findings on the domains that a partitioned policy still has to be told a pcpu for."""
-    if policy.scope is not Scope.PARTITIONED:
+    if policy.scope is not Scope.PARTITIONED or policy.name == TABLE.name:
         return
     for index, member in enumerate(domains):
         open_ = [number for number, keys in enumerate(member.each_vcpu) if keys.pcpu is None]
@@ -154,6 +154,8 @@ def table_fits(
             yield Finding((*here, "windows"), found, allowed if tabled else without)
         elif one.windows and frame_ns:
             yield from _partition_fits(here, one, frame_ns)
+        if one.windows and one.pcpu is None and one.pcpus is None:
+            yield Finding((*here, "pcpu"), "nothing", "a number: on which pcpu the windows are")
     if tabled and len(domains) > PCPU_LIMIT:
         yield Finding(("domain",), f"{len(domains)} partitions", f"at most {PCPU_LIMIT}")
     yield from _overlaps(domains)

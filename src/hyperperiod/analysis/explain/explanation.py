@@ -253,7 +253,7 @@ class _View:
             if witness is None or known is None:
                 return None
             supply = inside.vcpu.supply
-            lost_ns, provision = 0, Provision(supply, supply)
+            lost_ns, provision = 0, Provision(supply, supply, bool(domain.windows))
             if isinstance(supply, Supply):
                 lost_ns = known.budget_ns - supply.budget_ns
                 provision = Provision(supply, replace(supply, budget_ns=known.budget_ns))
@@ -412,6 +412,9 @@ def _supply_instant(provision: Provision) -> str:
     if supply.blackout_ns == 0 or isinstance(supply, CarriedSupply):
         return ""
     dark = f": {format_time(supply.blackout_ns)} pass without any supply"
+    if provision.windows:
+        gap = format_time(supply.blackout_ns)
+        return f", at the end of one of its windows: up to {gap} pass to the next"
     if isinstance(supply, Staircase):
         return f", when the servers beside its own take as much as they can{dark}"
     base = supply.base if isinstance(supply, LateSupply) else supply
