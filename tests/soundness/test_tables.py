@@ -43,10 +43,11 @@ def test_the_supply_is_the_least_of_any_window(number: int) -> None:
         for length in range(3 * frame + 1):
             least = min(sum(there[start : start + length]) for start in range(frame))
             assert supply.sbf(length) == least, (domain.windows, length)
-        shown = analyze(system, explain=domain.name).explain
-        assert shown is not None
-        assert shown.server is not None
-        assert shown.server.blackout_ns == supply.blackout_ns
+        found = analyze(system, explain=domain.name)
+        blackouts = {one.name: one.blackout_ns for one in found.domains}
+        assert found.explain is not None
+        assert found.explain.server is not None
+        assert found.explain.server.blackout_ns == blackouts[domain.name] == supply.blackout_ns
 
 
 def attacked(draw: random.Random) -> Trial:
