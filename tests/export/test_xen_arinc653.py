@@ -6,6 +6,7 @@ refused. `test_xl_on_stack.py` runs the files.
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,7 +49,10 @@ def test_the_windows_of_a_file_are_the_entries(tmp_path: Path) -> None:
         assert config.split('uuid = "')[1].split('"')[0] in handles
 
 
-def test_servers_become_a_table_for_each_pcpu(tmp_path: Path) -> None:
+def test_servers_become_a_table_for_each_pcpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hyperperiod.model.made_table.fewer_windows", lambda *_: None)
     one = system(
         {"name": "a", "interface": server(2, 10), "pcpu": 0},
         {"name": "b", "interface": server(9, 20), "pcpu": 0},
@@ -124,7 +128,7 @@ def drawn(draw: random.Random) -> Drawn | None:
             busy = {"task": [{"name": "t", "kind": "busy"}]}
             domains.append({"name": f"d{pcpu}{number}", **own, **busy})
     try:
-        table = with_table(system(*domains, policy="periodic+edf+none", pcpus=pcpus))
+        table = with_table(system(*domains, policy="periodic+edf+none", pcpus=pcpus), solve=False)
     except InputError:
         return None
     interfaces = {one["name"]: one["interface"] for one in domains}
@@ -170,5 +174,31 @@ def test_windows_are_fewer_than_those_of_edf() -> None:
     one = system(
         {"name": "a", "interface": server(4, 10)}, {"name": "b", "interface": server(11, 20)}
     )
-    windows = {d.name: len(d.windows) for d in with_table(one).domains}
+    windows = {d.name: len(d.windows) for d in with_table(one, solve=False).domains}
     assert windows == {"a": 2, "b": 1}
+
+
+def test_a_solver_makes_windows_fewer() -> None:
+    """Each budget comes in each period still; windows of one server join where two periods meet."""
+    pytest.importorskip("ortools")
+    counts = []
+    for number in range(4):
+        draw = random.Random(number)
+        periods = [draw.choice([4, 6, 8, 12]) for _ in range(3)]
+        its = {
+            f"d{at}": (draw.randint(1, period // 3), period) for at, period in enumerate(periods)
+        }
+        one = system(*({"name": name, "interface": server(*given)} for name, given in its.items()))
+        few, fewer = (with_table(one, solve=solve) for solve in (False, True))
+        assert not short(Drawn(fewer, {name: (p * MS, b * MS) for name, (b, p) in its.items()}))
+        counts.append([sum(len(d.windows) for d in table.domains) for table in (few, fewer)])
+    assert all(fewer <= few for few, fewer in counts)
+    assert sum(few - fewer for few, fewer in counts) > 3, counts
+
+
+def test_without_the_solver_the_table_is_the_one_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    one = system(
+        {"name": "a", "interface": server(2, 10)}, {"name": "b", "interface": server(9, 20)}
+    )
+    assert with_table(one) == with_table(one, solve=False)

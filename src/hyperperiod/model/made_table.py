@@ -6,7 +6,8 @@ system of all of these. Its jobs are the budgets: one for each server and period
 it. EDF lays them out if anything can (Liu and Layland 1973), and from any instant on it says
 whether what is left can still be laid out. So with few windows: whoever runs goes on, and whoever
 is first by EDF runs until its budget is used up, as long as EDF can lay out the rest; where it
-cannot, EDF decides up to the next change. Windows are then no more than EDF's, as a rule.
+cannot, EDF decides up to the next change. Windows are then no more than EDF's, as a rule. Where
+OR-Tools is installed, it is asked for fewer still (`fewest_windows`).
 
 Inputs: a partitioned system with all interfaces. Result: the system with windows in their place.
 Errors: InputError for bandwidths above a pcpu, a frame that is too long or of too many budgets.
@@ -20,6 +21,7 @@ from math import lcm
 from typing import NamedTuple
 
 from hyperperiod.model.errors import InputError
+from hyperperiod.model.fewest_windows import fewer_windows
 from hyperperiod.model.interface import WINDOW_LIMIT, Interface, TimeWindow
 from hyperperiod.model.policy import TABLE
 from hyperperiod.model.system import System
@@ -41,8 +43,11 @@ class _Span(NamedTuple):
     end_ns: int
 
 
-def with_table(system: System) -> System:
-    """The system under a table in which each server gets its budget in each of its periods."""
+def with_table(system: System, *, solve: bool = True) -> System:
+    """The system under a table in which each server gets its budget in each of its periods.
+
+    With `solve` a solver may make windows fewer, which takes seconds for each pcpu.
+    """
     frame_ns = lcm(*(one.interface.period_ns for one in system.domains if one.interface))
     domains = list(system.domains)
     for pcpu in range(system.pcpus):
@@ -50,7 +55,7 @@ def with_table(system: System) -> System:
         servers = [served for index in members if (served := domains[index].interface)]
         if not servers:
             continue
-        spans = _laid_out(servers, pcpu, frame_ns)
+        spans = _laid_out(servers, pcpu, frame_ns, solve=solve)
         for number, index in enumerate(members):
             windows = tuple(
                 TimeWindow(start_ns=one.start_ns, duration_ns=one.end_ns - one.start_ns)
@@ -63,7 +68,9 @@ def with_table(system: System) -> System:
     return System(**(vars(system) | fields))
 
 
-def _laid_out(servers: Sequence[Interface], pcpu: int, frame_ns: int) -> list[_Span]:
+def _laid_out(
+    servers: Sequence[Interface], pcpu: int, frame_ns: int, *, solve: bool
+) -> list[_Span]:
     """The spans of the servers on a pcpu over the major frame (ns) of the system."""
     key = f"pcpu {pcpu}"
     own_ns = lcm(*(one.period_ns for one in servers))
@@ -76,6 +83,9 @@ def _laid_out(servers: Sequence[Interface], pcpu: int, frame_ns: int) -> list[_S
         found = f"bandwidths sum to {float(bandwidth):.6g}"
         raise InputError("", None, key, found, "at most 1: no table has more")
     once = _few_windows(servers, own_ns)
+    if solve:
+        fewer = fewer_windows(servers, own_ns, len(once))
+        once = [_Span(*piece) for piece in fewer] if fewer else once
     spans: list[_Span] = []
     for turn_ns in range(0, frame_ns, own_ns):
         for one in once:
