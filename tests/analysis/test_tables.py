@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from click.testing import CliRunner
 
 from hyperperiod import InputError, System, analyze
 from hyperperiod.analysis.domains.domain_level import IN_STEP, MORE_THAN_WINDOWS
+from hyperperiod.analysis.servers.groups import groups_of
+from hyperperiod.analysis.servers.host_tests import WINDOWS
 from hyperperiod.cli import main
 from hyperperiod.runs import simulate, simulate_many
 
@@ -93,3 +96,12 @@ def test_pins_that_are_missing_are_asked_for_by_all() -> None:
             [(System(name="s", policy="table", pcpus=2, major_frame_ns=10, domains=domains), 1)],
             100,
         )
+
+
+def test_a_group_with_more_than_a_pcpu_is_not_confirmed() -> None:
+    """The model refuses windows that overlap; the test does not rest on that."""
+    (group,) = groups_of(table((10, 1, 10)))
+    assert [one.holds for one in WINDOWS.judge(group)] == [True]
+    own = group.servers[0]
+    twice = replace(group, servers=(own, own._replace(name="b", budget_ns=6)))
+    assert [one.holds for one in WINDOWS.judge(twice)] == [None, None]
