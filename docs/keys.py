@@ -28,6 +28,7 @@ from hyperperiod.model import (
     Swap,
     System,
     Task,
+    TimeWindow,
 )
 from hyperperiod.model.part import Field, Part, fields_of
 
@@ -42,6 +43,7 @@ TABLES: dict[str, tuple[type[Part], str]] = {
     "`interface_period_range`": (PeriodRange, "meaning"),
     "`[[domain.vcpu]]`": (OwnVcpu, "each key is as that of the domain; see [below](#vcpus)"),
     "`[[domain.task]]`": (Task, "meaning"),
+    "`windows`": (TimeWindow, "when a partition runs; see [semantics](semantics.md#tables)"),
     "`[[stolen]]`": (
         Stolen,
         "time that is not there to be granted; see [semantics](semantics.md#stolen-time)",

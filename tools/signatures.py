@@ -34,6 +34,7 @@ from hyperperiod.model import (
     Swap,
     System,
     Task,
+    TimeWindow,
 )
 from hyperperiod.model.part import Field, Part, PartKind, fields_of, kind_of
 from hyperperiod.model.policy import PolicyChoice
@@ -41,7 +42,7 @@ from hyperperiod.model.values import Choice, Duration, Factor, Kind, Many, Maybe
 
 CLASSES: tuple[type[Part], ...] = (
     *(Change, Domain, Flow, Interface, Overheads, Overrun, OwnVcpu, PeriodRange),
-    *(Source, Stolen, Swap, System, Task),
+    *(Source, Stolen, Swap, System, Task, TimeWindow),
 )
 BLOCK = re.compile(r"    if TYPE_CHECKING:  # tools/signatures\.py\n(?:\n* {8}.*\n)+")
 """What this program writes into a class."""

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Swap,
         System,
         Task,
+        TimeWindow,
         parse_policy,
         to_toml,
         with_policy,
@@ -67,7 +68,8 @@ _NAMES = {
     "model": (
         *("Change", "Domain", "FailedError", "Flow", "InputError", "Interface"),
         *("MissingError", "Overheads", "Overrun", "OwnVcpu", "PeriodRange", "Policy", "Source"),
-        *("Stolen", "Swap", "System", "Task", "parse_policy", "to_toml", "with_policy"),
+        *("Stolen", "Swap", "System", "Task", "TimeWindow", "parse_policy", "to_toml"),
+        "with_policy",
     ),
     "workbench": ("compare", "fit", "load", "simulate", "sweep"),
 }
@@ -97,6 +99,7 @@ __all__ = [
     "SweepResult",
     "System",
     "Task",
+    "TimeWindow",
     "analyze",
     "compare",
     "fit",

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypedDict
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.costs import HostCosts, measured_costs
+from hyperperiod.hosts.refuse import refuse_table
 from hyperperiod.hosts.result import CountedResult
 from hyperperiod.model import InputError, Interface, Overheads, System, format_time
 from hyperperiod.model.errors import some_names
@@ -100,12 +101,14 @@ def for_host(
     grid_ns: int | None = None,
     computed_grid_ns: int = 1,
 ) -> ForHost:
-    """The system as `host` ("xen", "linux") is to be given it.
+    """The system as `host` ("xen", "linux", `NONE` for one with tables) is to be given it.
 
     `overheads` is the name of a file, or "none"; budgets become larger by `margin`, `grid_ns` and
     `computed_grid_ns` (`widened`). Raises InputError for a file that has no
     overheads, and for a domain that no interface can be computed for.
     """
+    if host != NONE:
+        refuse_table(system)
     costs, source = costs_of(system, host, overheads)
     told = system.replace(overheads=costs.overheads, stolen=costs.stolen)
     try:
@@ -178,6 +181,10 @@ def widened(
     `given` leaves open are on `computed_grid_ns` anyway. A spare that it leaves open is rounded
     down.
     """
+
+    if given.major_frame_ns is not None and (margin, grid_ns) != (None, None):
+        found = "--margin or --grid beside a table of windows"
+        raise InputError("", None, "major_frame", found, "windows as the file has them")
 
     def larger(asked: Interface | None, found: Interface | None) -> Interface | None:
         if found is None or (asked is not None and margin is None and grid_ns is None):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hyperperiod.analysis import Analysis, resolve
 from hyperperiod.hosts.refuse import refuse
-from hyperperiod.model import InputError, Scheduler, System, with_policy
+from hyperperiod.model import InputError, Scheduler, System, on_own_pcpus, with_policy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ def simulate(
         found = "check" if check else "trace"
         raise InputError("", None, found, "one with a rule in Python", "none: they judge policies")
 
-    refuse(system, horizon_ns, seed)
+    refuse(on_own_pcpus(system), horizon_ns, seed)
     analysis = analysis or Analysis(system)
     completed, guarantees = _prepared(analysis, trace_path)
     result = run(

@@ -20,11 +20,15 @@ OUTER = {"name": "d", "pcpu": 0, "domain": [INNER]}
 SOURCE = {"period": "10ms"}
 CLOSED = {"kind": "closed", "clients": 1, "think": "1ms"}
 INTERFACE = {"period": "10ms", "budget": "1ms"}
+WINDOWS = [{"start": "0ms", "duration": "1ms"}]
+PARTITION = {"name": "d", "windows": WINDOWS}
+TABLE: dict[str, Any] = {"policy": "table", "major_frame": "10ms"}
 
 VALUES: dict[str, Any] = {
     "blocking": "1ms",
     "best_effort": True,
     "burst": 2,
+    "change": [{"at": "1ms", "domain": "d", "interface": INTERFACE}],
     "clients": 3,
     "deadline": "9ms",
     "etf": 0.5,
@@ -34,12 +38,18 @@ VALUES: dict[str, Any] = {
     "interface_period_range": {"min": "1ms", "max": "2ms"},
     "jitter": "1ms",
     "offset": "1ms",
+    "overheads": {"pick": "1us"},
     "apart": ["e"],
     "pcpu": 0,
     "pcpus": [0],
     "period": "10ms",
     "priority": 1,
+    "quantum": "1ms",
+    "sbf": "edp",
+    "spare": INTERFACE,
     "spread": True,
+    "stolen": [{"period": "2ms", "duration": "1ms"}],
+    "swap": [{"at": "1ms", "policy": "ds"}],
     "task": [TASK],
     "together": True,
     "think": "1ms",
@@ -47,12 +57,14 @@ VALUES: dict[str, Any] = {
     "vcpu": 0,
     "vcpus": 2,
     "wcet": "1ms",
+    "weight": 5,
+    "windows": WINDOWS,
 }
 """A value for each key of the table that is not its default."""
 
 
 def system_of(domain: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"name": "s", "policy": "ptps", "domain": [domain], **more}
+    return {"name": "s", "policy": "ptps", "domain": [domain]} | more
 
 
 def with_vcpu(given: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -88,6 +100,8 @@ def example(narrower: Narrower, given: dict[str, Any]) -> dict[str, Any]:
             {"name": "d", "best_effort": True, "pcpu": 0, **given}
         ),
         Narrower.BEST_EFFORT_VCPU: lambda: with_vcpu({"best_effort": True, **given}),
+        Narrower.PARTITION: lambda: system_of({**PARTITION, **given}, **TABLE),
+        Narrower.TABLE: lambda: system_of(PARTITION, **TABLE, **given),
         Narrower.WEIGHTED_DOMAIN: lambda: system_of({**DOMAIN, "weight": 5, **given}),
         Narrower.WEIGHTED_VCPU: lambda: with_vcpu({"weight": 5, **given}),
         Narrower.MOVING_DOMAIN: lambda: system_of({**home, **given}, policy="rtds", pcpus=2),
@@ -108,11 +122,12 @@ ROWS = [
 
 @pytest.mark.parametrize(("narrower", "name"), ROWS)
 def test_each_key_of_the_table_is_refused(narrower: Narrower, name: str) -> None:
-    key = {"tasks": "task", "own_vcpus": "vcpu"}.get(name, name.removesuffix("_ns"))
+    renamed = {"tasks": "task", "own_vcpus": "vcpu", "swaps": "swap", "changes": "change"}
+    key = renamed.get(name, name.removesuffix("_ns"))
     value = [{}] if name == "own_vcpus" else VALUES[key]
     with pytest.raises(InputError) as refused:
         System.of(example(narrower, {key: value}))
-    refusals = [one for one in refused.value.problems if one.key.endswith(f".{key}")]
+    refusals = [one for one in refused.value.problems if f".{one.key}".endswith(f".{key}")]
     assert len(refusals) == 1, str(refused.value)
     assert "{" not in refusals[0].found + refusals[0].allowed
 
@@ -132,7 +147,7 @@ def test_the_table_has_a_row_for_every_kind_and_names_fields() -> None:
     assert set(EXCLUDED) == set(Narrower)
     from hyperperiod.model import Domain, Source, Task
 
-    known = {name for part in (Domain, Source, Task) for name in fields_of(part)}
+    known = {name for part in (Domain, Source, System, Task) for name in fields_of(part)}
     for rows in EXCLUDED.values():
         for row in rows:
             named = {*row.fields, *([row.unless] if row.unless else [])}

@@ -33,7 +33,7 @@ def called(folder: Path, script: str, answers: str = "") -> list[str]:
     """
     log, programs = folder / "log", folder / "programs"
     programs.mkdir(exist_ok=True)
-    for name in ("xl", "hyperperiod-xen", "virsh"):
+    for name in ("xl", "hyperperiod-xen", "virsh", "python3"):
         program = programs / name
         noted = f'*) echo "{name} $*" >>{log} ;;'
         program.write_text(f"#!/bin/sh\ncase $1 in\n{answers}{noted}\nesac\n")

@@ -427,6 +427,7 @@ class Analysis:
             algorithm1=self._optimum(domain),
             minimal_budget=self._minimal_budget(domain),
             dmpr=self._dmpr(domain),
+            blackout_ns=self._blackout_ns(domain),
             sensitivity=ABSENT if margins is None else margins[0],
             domains=inner,
         )
@@ -462,7 +463,7 @@ class Analysis:
             task_result,
         )
 
-        if domain.interface is None or domain.name in self.flows.domains:
+        if domain.interface is None or domain.windows or domain.name in self.flows.domains:
             return None, {}
         contract, quantum_ns = self.contracts[domain.name], self.system.quantum_ns
         found = domain_sensitivity(domain, contract, quantum_ns, self._tried(domain))
@@ -485,6 +486,11 @@ class Analysis:
         number = self._group_of_domain[index]
         contract = self.contracts[domain.name]
         return Tried(self.system, index, contract, self.groups[number], self.hosts[number])
+
+    def _blackout_ns(self, domain: Domain) -> int | None:
+        """Returns the longest time that a partition is without its pcpu; None of a server."""
+        known = self.contracts[domain.name].known if domain.windows else None
+        return known.supplies[0].blackout_ns if known else None
 
     def _optimum(self, domain: Domain) -> OptimumResult | None:
         """Returns how Algorithm 1 found the interface; None if it did not."""

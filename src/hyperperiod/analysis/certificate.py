@@ -206,7 +206,8 @@ def certify(analysis: Analysis, result: AnalysisResult, file: bytes) -> Certific
     not certified, and neither is a flow that is not proved to be so.
     """
     system = analysis.resolution.known()
-    servers = tuple(_server_evidence(analysis))
+    tabled = system.major_frame_ns is not None
+    servers = () if tabled else tuple(_server_evidence(analysis))
     why = dict(_left_out(system, result, servers))
     evidence = _evidence(system, why)
     hops = {visit: hop for _, its in evidence.values() for visit, hop in its.items()}

@@ -146,6 +146,7 @@ class DomainResult(ResultObject):
     algorithm1: OptimumResult | None = None
     minimal_budget: MinimalBudgetResult | None = None
     dmpr: DmprResult | None = None
+    blackout_ns: int | None = None
     sensitivity: DomainSensitivityResult | Absent | None = ABSENT
     each_vcpu: tuple[VcpuResult, ...] = ()
     domains: tuple[DomainResult, ...] = ()

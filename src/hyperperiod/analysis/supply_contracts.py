@@ -63,6 +63,7 @@ def _contracts_of_group(
     unsettled = _unsettled(system, domains)
     for index, domain in zip(members, domains, strict=True):
         deadline_ns = _latest(group, bounds, index) if bounds else None
+        by_servers = bool(domain.windows) or Sbf.SERVERS in sbfs
 
         def loss_ns(inner: Domain, own: Domain = domain) -> int:
             period_ns = inner.interface.period_ns if inner.interface else 0
@@ -75,7 +76,7 @@ def _contracts_of_group(
             refused=refused or "",
             lost_across_hops_ns=budget_loss_ns(system, domains, domain, across_hops=True),
             windows=_windows(system, domains, domain),
-            known=_known(system, group, index, unsettled) if Sbf.SERVERS in sbfs else None,
+            known=_known(system, group, index, unsettled) if by_servers else None,
         )
         yield domain.name, contract
         yield from _inside(loss_ns, domain, contract)

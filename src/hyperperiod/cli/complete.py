@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from hyperperiod.hosts import HOSTS
-from hyperperiod.model import PRESETS, InputError, load_system
+from hyperperiod.model import POLICIES, InputError, load_system
 from hyperperiod.model.load import STDIN
 
 
@@ -85,7 +85,7 @@ def members(ctx: click.Context, _param: click.Parameter, begun: str) -> list[Com
 
 
 def _policies() -> list[str]:
-    return list(PRESETS)
+    return list(POLICIES)
 
 
 def _matching(names: Iterable[str], begun: str, before: str = "") -> list[CompletionItem]:

@@ -32,7 +32,8 @@ from hyperperiod.export import (
     export_dom0less,
     write_folder,
 )
-from hyperperiod.for_host import HostCostOptions, for_host
+from hyperperiod.for_host import NONE, HostCostOptions, for_host
+from hyperperiod.model import InputError
 from hyperperiod.model.result_object import json_text
 
 if TYPE_CHECKING:
@@ -128,15 +129,16 @@ def export(
 ) -> None:
     """linux: what hyperperiodd performs at its start, and units of systemd. xen-dom0less: device
     tree, boot line and images for a board that boots Xen without a toolstack. xen-xl: a file for
-    each domain and the commands that start them. sched-deadline, xen-rtds, xen-null: scripts for
-    the schedulers that Linux and Xen have themselves, by whose rules the system is judged. cgroup:
-    likewise, a quota and a cpu for each vcpu. libvirt, libvirt-quota: XML and commands that give
-    each vcpu of a libvirt domain a cpu, or a quota on one. kubernetes, kubevirt: pods, or VMs, with
-    a cpu for each vcpu. carts: input of the CARTS tool; carts-result: what is found, in the form of
-    its output. rt-app: a workload of its tasks. csv: a table of the tasks. toml: the system itself.
-    Interfaces that the file leaves open are computed, for a host with its overheads: the exit code
-    is 1 where every deadline holds without these and is not proved with them. An earlier export in
-    DIR is replaced; a folder with anything else in it is left alone.
+    each domain and the commands that start them. sched-deadline, xen-rtds, xen-null, xen-arinc653:
+    scripts for the schedulers that Linux and Xen have themselves, by whose rules the system is
+    judged. cgroup: likewise, a quota and a cpu for each vcpu. libvirt, libvirt-quota: XML and
+    commands that give each vcpu of a libvirt domain a cpu, or a quota on one. kubernetes, kubevirt:
+    pods, or VMs, with a cpu for each vcpu. carts: input of the CARTS tool; carts-result: what is
+    found, in the form of its output. rt-app: a workload of its tasks. csv: a table of the tasks.
+    arinc653: the windows of a table as a module schedule. toml: the system itself. Interfaces that
+    the file leaves open are computed, for a host with its overheads: the exit code is 1 where every
+    deadline holds without these and is not proved with them. An earlier export in DIR is replaced;
+    a folder with anything else in it is left alone.
     """
     system, ready = read_system(system_file, policy), None
     costs: HostCostOptions = {"overheads": overheads, "margin": margin, "grid_ns": grid_ns}
@@ -149,6 +151,11 @@ def export(
             console = Board.console if console_arguments is None else console_arguments
             board = Board(epoch_ns, counter_hz, base, console)
             host = HOSTS.get(target) or _dom0less(horizon_ns, seed, board)
+            if host.costs == NONE:
+                if overheads not in (None, NONE):
+                    allowed = "none: what they take of windows is not known"
+                    raise InputError("", None, "--overheads", overheads, allowed)
+                costs["overheads"] = NONE
             ready = for_host(
                 host.judged(system), host.costs, **costs, computed_grid_ns=host.grid_ns
             )

@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import click
+
 from hyperperiod.model import InputError, Policy, System, load_system, with_policy
 from hyperperiod.model.load import shown_name
 from hyperperiod.whole_file import whole_file
@@ -55,6 +57,9 @@ def write_certificate(
         assert path is not None, "a file was named"
         certificate = certify(analysis, result, file)
         path.write_text(certificate_text(certificate), encoding="utf-8")
+    if not certificate.domains:
+        why = certificate.not_certified[0]
+        click.echo(f"{name}: nothing is certified ({why.domain}: {why.why})", err=True)
     return certificate
 
 

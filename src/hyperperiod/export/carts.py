@@ -54,6 +54,8 @@ def refuse(system: System) -> None:
     if all(domain.best_effort for domain in system.domains):
         found = "best-effort domains only"
         raise InputError("", None, "domain", found, "one with an interface: CARTS knows no other")
+    if system.major_frame_ns is not None:
+        _stop("major_frame", "a table of windows", "servers: CARTS has no table")
     if system.policy.budget is not Budget.PERIODIC:
         named = [name for name, one in PRESETS.items() if one.budget is Budget.PERIODIC]
         allowed = f"periodic servers: {', '.join(named)}, or rules that begin with periodic+"

@@ -4,10 +4,13 @@
 `xen-rtds`: RTDS (ERTDS paper, section II.B), deferrable servers by their deadlines. A pool of RTDS
 is one global scheduler, so a partitioned system becomes a pool for each pcpu, and every server the
 parameters that `xl sched-rtds` sets. `xen-null`: a pcpu for each vcpu, and nothing to schedule.
+`xen-arinc653`: a table of windows for each pcpu, the system's own or one that is made of its
+servers (`made_table`). xl knows no command for it, so a script asks libxenctrl, as the file of the
+pool says.
 
-What is judged is the system under the rules of that scheduler, not under its own: `as_rtds` and
-`as_null` say which those are. Best-effort domains are not in it. They stay in Pool-0, which keeps
-all other pcpus: RTDS gives every vcpu in its pools a budget.
+What is judged is the system under the rules of that scheduler, not under its own: `as_rtds`,
+`as_null` and `as_arinc653` say which those are. Best-effort domains are not in it. They stay
+in Pool-0, which keeps all other pcpus: RTDS gives every vcpu in its pools a budget.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
+from uuid import NAMESPACE_URL, uuid5
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.export.pools import (
@@ -43,12 +47,17 @@ from hyperperiod.model import (
     System,
     format_time,
     to_toml,
+    with_policy,
 )
+from hyperperiod.model.made_table import with_table
 from hyperperiod.runs import complete
 
 FOLDER: Final = "/etc/xen"
 LEAST_NS: Final = 10 * US
 """RTDS_MIN_PERIOD and RTDS_MIN_BUDGET of Xen 4.20."""
+MAX_ENTRIES: Final = 64
+"""ARINC653_MAX_DOMAINS_PER_SCHEDULE of Xen 4.20."""
+SET_TABLE: Final = "set-table.py"
 
 
 def as_rtds(system: System) -> System:
@@ -68,6 +77,22 @@ def as_null(system: System) -> System:
     alone = on_own_pcpus(_served(system), "ptps", WHOLE)
     command_line.refuse(alone)
     return alone
+
+
+def as_arinc653(system: System) -> System:
+    """The system with its own table, or the servers of which one is made, by EDF on each pcpu.
+
+    A table exists where EDF has room for all, and gives each server its budget in each period. The
+    scheduler knows entries of one vcpu: InputError for a domain with several.
+    """
+    refuse_names(system)
+    for index, one in enumerate(system.domains):
+        if one.is_served and one.vcpus != 1:
+            key = f"domain[{index}].vcpus"
+            raise InputError("", None, key, str(one.vcpus), "one vcpu, which has the windows")
+    if system.major_frame_ns is not None:
+        return system
+    return with_policy(_served(system), "periodic+edf+none")
 
 
 def _served(system: System) -> System:
@@ -109,10 +134,24 @@ NULL: Final = StockScheduler(
 )
 
 
+ARINC653: Final = StockScheduler(
+    "arinc653",
+    "xl cpupool-list",
+    """- Xen 4.20 has this scheduler only if it was built with `CONFIG_UNSUPPORTED` and
+  `CONFIG_SCHED_ARINC653`: its maintainers give no security support for it. Debian's Xen has not.
+- What Xen takes of a window for itself is not counted: its own work comes first, a window begins
+  with a switch, and a domain that wakes up costs another one. Leave room: `--margin`.
+- A table is in force at once, in the middle of a frame; none is the same for all pcpus: each pool
+  begins its frames when its table is set.
+- In a pool without a table nobody runs. dom0 and best effort stay in Pool-0, on other pcpus.
+- An entry names a domain by its `uuid`, which is in its `.cfg` file.""",
+)
+
+
 def export_xen_stock(
     scheduler: StockScheduler, system: System, cpus: Sequence[int] | None = None
 ) -> dict[str, str | bytes | Path]:
-    """The files of the export, by name, of a system that `as_rtds` or `as_null` made.
+    """The files of the export, by name, of a system that `as_rtds` or one like it made.
 
     `cpus` are Xen's numbers of its pcpus, without them those after the first. Raises InputError for
     what cannot be expressed.
@@ -121,15 +160,21 @@ def export_xen_stock(
     system = widened(system, complete(Analysis(system)), computed_grid_ns=US)
     if scheduler is RTDS:
         _require_parameters(system)
+    if scheduler is ARINC653 and system.major_frame_ns is None:
+        system = with_table(system)
     pools = pools_of(system, chosen)
     files: dict[str, str | bytes | Path] = {
         f"{domain.name}.cfg": f"{configuration(system, domain, chosen, pool)}{_of_pool(pool)}"
+        + (f'uuid = "{_uuid(system, domain)}"\n' if scheduler is ARINC653 else "")
         for pool in pools
         for domain in pool.domains
     }
     for pool in pools:
         files[f"{pool.name}.pool"] = _pool_file(pool, scheduler)
     what = f"its domains under Xen's {scheduler.name}"
+    if scheduler is ARINC653:
+        files |= {f"{pool.name}.table": _table(system, pool) for pool in pools}
+        files[SET_TABLE] = _SET_TABLE
     files[unit_of(system)] = service(system, FOLDER, what, "xen-init-dom0.service")
     files["start.sh"] = _start(system, pools, scheduler)
     files["stop.sh"] = _stop(pools)
@@ -160,6 +205,76 @@ def _require_parameters(system: System) -> None:
 def _pool_file(pool: Pool, scheduler: StockScheduler) -> str:
     cpus = ", ".join(f'"{cpu}"' for cpu in pool.cpus)
     return f'name = "{pool.name}"\nsched = "{scheduler.name}"\ncpus = [{cpus}]\n'
+
+
+def _uuid(system: System, domain: Domain) -> str:
+    """Returns the same handle whenever the system is exported, by which its table stays right."""
+    return str(uuid5(NAMESPACE_URL, f"{system.name}/{domain.name}"))
+
+
+def _table(system: System, pool: Pool) -> str:
+    """Returns the entries of a pool: how long (ns) each domain runs, one after the other.
+
+    The first line is the major frame. InputError for more entries than the scheduler takes.
+    """
+    laid = sorted((w.start_ns, w.end_ns, one) for one in pool.domains for w in one.windows)
+    lines, at_ns = [], 0
+    for start_ns, end_ns, one in laid:
+        if at_ns < start_ns:
+            lines.append(f"{start_ns - at_ns} idle")
+        lines.append(f"{end_ns - start_ns} {_uuid(system, one)} {one.name}")
+        at_ns = end_ns
+    frame_ns = system.major_frame_ns or 0
+    if len(lines) > MAX_ENTRIES:
+        found = f"{len(lines)} entries in a major frame of {format_time(frame_ns)}"
+        raise InputError("", None, f"pool {pool.name}", found, f"{MAX_ENTRIES}, as Xen takes them")
+    return "\n".join([f"{frame_ns} frame", *lines]) + "\n"
+
+
+_SET_TABLE: Final = f'''#!/usr/bin/env python3
+"""Sets the table of a pool under Xen's scheduler arinc653: {SET_TABLE} POOL; as root in dom0.
+
+POOL.table has the major frame (ns), then for how long (ns) who runs, in order.
+"""
+
+import sys
+from ctypes import CDLL, Structure, byref, c_char, c_uint8, c_uint32, c_uint64, c_void_p
+from glob import glob
+from subprocess import check_output
+from uuid import UUID
+
+
+class Entry(Structure):
+    _fields_ = [("handle", c_uint8 * 16), ("vcpu", c_uint32), ("runtime", c_uint64)]
+
+
+class Schedule(Structure):
+    _fields_ = [("frame", c_uint64), ("count", c_uint8), ("entries", Entry * {MAX_ENTRIES})]
+
+
+NOBODY = UUID(int=2**128 - 1)  # who has this handle runs nowhere: the pcpu idles
+pool = sys.argv[1]
+with open(f"{{pool}}.table") as file:
+    (frame, _), *rows = (line.split()[:2] for line in file)
+schedule = Schedule(int(frame), len(rows))
+for entry, (runtime, who) in zip(schedule.entries, rows):
+    entry.runtime = int(runtime)
+    entry.handle[:] = (NOBODY if who == "idle" else UUID(who)).bytes
+
+found = glob("/usr/lib/*/libxenctrl.so.4*")
+if not found:
+    sys.exit("libxenctrl.so.4: not found; apt-get install xen-utils")
+library = CDLL(found[0])
+library.xc_interface_open.restype = c_void_p
+handle = c_void_p(library.xc_interface_open(None, None, 0))
+pools = check_output(["xenstore-list", "/local/pool"], text=True).split()
+names = {{
+    check_output(["xenstore-read", f"/local/pool/{{one}}/name"], text=True).strip(): int(one)
+    for one in pools
+}}
+if library.xc_sched_arinc653_schedule_set(handle, names[pool], byref(schedule)):
+    sys.exit(f"{{pool}}: found a table that Xen refuses; allowed: a pool under arinc653")
+'''
 
 
 def _of_pool(pool: Pool) -> str:
@@ -218,6 +333,8 @@ def _start(system: System, pools: Sequence[Pool], scheduler: StockScheduler) -> 
     ]
     if scheduler is RTDS:
         lines += [line for domain in domains for line in _parameters(domain)]
+    if scheduler is ARINC653:
+        lines += [f"python3 {SET_TABLE} {pool.name}" for pool in pools]
     lines.append('for name in $created; do xl unpause "$name"; done')
     return "\n".join(lines) + "\n"
 

@@ -7,7 +7,8 @@ from hyperperiod.model import InputError, System, require_pins, vcpus_of
 
 
 def refuse(system: System, horizon_ns: int, seed: int) -> None:
-    """InputError for what no host can run, and what one of two levels cannot."""
+    """InputError for what no host can run, and what one of two levels, or no table, cannot."""
+    refuse_table(system)
     for domain in system.domains:
         if domain.domains:
             raise InputError(
@@ -22,6 +23,13 @@ def refuse(system: System, horizon_ns: int, seed: int) -> None:
     if not 0 <= seed < 2**64:
         raise InputError(system.name, None, "seed", str(seed), "0 to 2^64 - 1")
     require_pins(system)
+
+
+def refuse_table(system: System) -> None:
+    """InputError for windows, which only the simulator and some exports have."""
+    if system.major_frame_ns is not None:
+        allowed = "servers: this host has no table"
+        raise InputError("", None, "major_frame", "a table of windows", allowed)
 
 
 def require_interfaces(system: System) -> None:

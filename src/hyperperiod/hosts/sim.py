@@ -12,6 +12,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from hyperperiod import _sim
@@ -40,6 +41,7 @@ from hyperperiod.model import (
     Vcpu,
     changed_vcpus,
     hops_of,
+    on_own_pcpus,
     overrun_of,
     vcpus_of,
 )
@@ -90,6 +92,7 @@ def run(
 
     Raises InputError for what this host cannot run.
     """
+    given, system = system, on_own_pcpus(system)
     refuse(system, horizon_ns, seed)
     _refuse_fair(system)
     require_interfaces(system)
@@ -116,10 +119,23 @@ def run(
     counts = _counts(
         native, seed, interrupted=interrupted, histograms=histograms, responses=responses
     )
-    result = make_result(system, counts).replace(
+    result = make_result(given, _on_given_pcpus(given, counts)).replace(
         recorded=tuple(own.result(native.now_ns) for own in recorded.values())
     )
     return result if rule is None else result.replace(policy=f"{type(rule).__name__} in Python")
+
+
+def _on_given_pcpus(system: System, counts: Counts) -> Counts:
+    """The counts of a system with a table, whose partitions ran alone, by its own pcpus."""
+    if system.major_frame_ns is None:
+        return counts
+    none = PcpuCount(0, 0, 0, 0, 0)
+    rows = [none] * system.pcpus
+    for domain, alone in zip(system.domains, counts.pcpus, strict=True):
+        assert domain.pcpu is not None, "windows are on one"
+        sums = map(add, rows[domain.pcpu], alone._replace(stolen_ns=0))
+        rows[domain.pcpu] = PcpuCount(*sums)
+    return counts._replace(pcpus=rows)
 
 
 class ManyCounts(NamedTuple):
@@ -145,6 +161,7 @@ def run_many(
     """
     import numpy as np
 
+    systems = [(on_own_pcpus(system), seed) for system, seed in systems]
     scenarios = []
     for system, seed in systems:
         refuse(system, horizon_ns, seed)
@@ -195,6 +212,7 @@ def make_scenario(
     system: System, horizon_ns: int, seed: int, *, check: bool = False
 ) -> _sim.Scenario:
     """The native scenario of a system whose interfaces are known."""
+    system = on_own_pcpus(system)
     scenario = _sim.Scenario(
         **_rules(system.policy),
         is_global=system.policy.scope is Scope.GLOBAL,

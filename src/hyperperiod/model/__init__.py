@@ -15,12 +15,14 @@ from hyperperiod.model.changes import Change, Overrun, Swap, overrun_of
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.errors import FailedError, InputError, MissingError, Problem
 from hyperperiod.model.flow import Flow, Source
-from hyperperiod.model.interface import Interface, PeriodRange
+from hyperperiod.model.interface import Interface, PeriodRange, TimeWindow
 from hyperperiod.model.load import load_system, require_pins, require_system
 from hyperperiod.model.override import fitting_policies, with_policy
 from hyperperiod.model.own_vcpu import OwnVcpu, VcpuKeys
 from hyperperiod.model.policy import (
+    POLICIES,
     PRESETS,
+    TABLE,
     Budget,
     Order,
     Policy,
@@ -28,7 +30,7 @@ from hyperperiod.model.policy import (
     Slack,
     parse_policy,
 )
-from hyperperiod.model.split import joined, split
+from hyperperiod.model.split import joined, on_own_pcpus, split
 from hyperperiod.model.stolen import Stolen
 from hyperperiod.model.system import Overheads, System
 from hyperperiod.model.task import Task
@@ -53,7 +55,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ORDINARY",
+    "POLICIES",
     "PRESETS",
+    "TABLE",
     "Budget",
     "Change",
     "Domain",
@@ -83,6 +87,7 @@ __all__ = [
     "Task",
     "TaskKind",
     "ThinkDraw",
+    "TimeWindow",
     "Vcpu",
     "VcpuKeys",
     "by_period",
@@ -93,6 +98,7 @@ __all__ = [
     "is_ordinary",
     "joined",
     "load_system",
+    "on_own_pcpus",
     "overrun_of",
     "parse_policy",
     "parse_time",

@@ -16,7 +16,7 @@ from hyperperiod.model.interface import Interface
 from hyperperiod.model.limits import PcpuId
 from hyperperiod.model.part import Part, key
 from hyperperiod.model.pcpus import policy_fits
-from hyperperiod.model.policy import Policy, PolicyChoice, Scope
+from hyperperiod.model.policy import TABLE, Policy, PolicyChoice, Scope
 from hyperperiod.model.task import Task
 from hyperperiod.model.units import TIME_LIMIT_NS, format_time
 from hyperperiod.model.values import (
@@ -154,6 +154,9 @@ def swaps_in_order(swaps: tuple[Swap, ...], policy: Policy, pcpus: int) -> Itera
                 f"{swap.policy}, which is {swap.policy.scope}",
                 f"a {policy.scope} policy, like {policy}",
             )
+        if swap.policy.name == TABLE.name:
+            allowed = "servers: a table is one from the begin, with windows"
+            yield Finding(("swap", index, "policy"), str(swap.policy), allowed)
         yield from policy_fits(("swap", index, "policy"), swap.policy, pcpus)
 
 

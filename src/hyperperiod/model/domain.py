@@ -10,7 +10,7 @@ from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from hyperperiod.model.exclusions import OUTER_ALLOWED, Narrower, excluded, several_interfaces
-from hyperperiod.model.interface import Interface, PeriodRange
+from hyperperiod.model.interface import WINDOW_LIMIT, Interface, PeriodRange, TimeWindow
 from hyperperiod.model.limits import (
     DEPTH_LIMIT,
     VCPU_LIMIT,
@@ -72,6 +72,12 @@ class Domain(Part):
         default=None,
         unset="none",
     )
+    windows: tuple[TimeWindow, ...] = key(
+        "`[{ start, duration }, ...]` in every major frame, in place of all that servers have:"
+        " [tables](semantics.md#tables)",
+        default=(),
+        unset="none",
+    )
     best_effort: bool = key("no server; without tasks it is always busy", default=False)
     extra: bool = key("may use extra time, where the policy has it", default=False)
     weight: Weight | None = key(
@@ -110,6 +116,7 @@ class Domain(Part):
             interface_period: int | str | None = ...,
             interface_period_ns: int | str | None = ...,
             interface_period_range: PeriodRange | dict[str, Any] | None = ...,
+            windows: Sequence[TimeWindow | dict[str, Any]] = ...,
             best_effort: bool = ...,
             extra: bool = ...,
             weight: int | None = ...,
@@ -124,7 +131,7 @@ class Domain(Part):
     def _settle(self) -> None:
         if self.vcpus is None:
             self._set(vcpus=default_vcpus(self))
-        if not self.is_served and not self.tasks:
+        if not self.tasks and (self.windows or not self.is_served):
             names = ["hog"] if self.vcpus == 1 else [f"hog.{vcpu}" for vcpu in range(self.vcpus)]
             hogs = (Task(name=one, kind=TaskKind.BUSY, vcpu=i) for i, one in enumerate(names))
             self._set(tasks=tuple(hogs))
@@ -135,7 +142,9 @@ class Domain(Part):
         else:
             if self.best_effort:
                 yield from excluded(Narrower.BEST_EFFORT_DOMAIN, self)
-            if self.is_served:
+            if self.windows:
+                yield from _partition(self)
+            elif self.is_served:
                 yield from _real_time_domain(self)
             yield from _own_vcpus(self)
         if self.scheduler is Scheduler.FAIR and self.guest is not GuestKind.LINUX:
@@ -279,6 +288,15 @@ def _real_time_domain(one: Domain) -> Iterator[Finding]:
         yield from excluded(Narrower.WEIGHTED_DOMAIN, one)
     elif one.is_plain and one.interface is None and not any(map(_demands, one.tasks)):
         yield Finding(("interface",), f"no interface of {one.name}", _no_demand(one.tasks))
+
+
+def _partition(one: Domain) -> Iterator[Finding]:
+    """Yields findings on a domain with windows: all else that a vcpu may have means nothing."""
+    yield from excluded(Narrower.PARTITION, one)
+    if one.vcpus != 1:
+        yield Finding(("vcpus",), str(one.vcpus), "one vcpu, which has the windows")
+    if len(one.windows) > WINDOW_LIMIT:
+        yield Finding(("windows",), f"{len(one.windows)} of them", f"at most {WINDOW_LIMIT}")
 
 
 def _demands(one: Task) -> bool:

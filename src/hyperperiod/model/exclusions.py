@@ -31,6 +31,8 @@ class Narrower(StrEnum):
     INNER_DOMAIN = "a domain in a domain"
     BEST_EFFORT_DOMAIN = "a best-effort domain"
     BEST_EFFORT_VCPU = "a best-effort vcpu"
+    PARTITION = "a domain with windows"
+    TABLE = "a system with a table"
     WEIGHTED_DOMAIN = "a domain with a weight that is not best effort"
     WEIGHTED_VCPU = "a vcpu with a weight that is not best effort"
     MOVING_DOMAIN = "a domain under a global policy"
@@ -95,11 +97,13 @@ EXCLUDED: dict[Narrower, tuple[Excluded, ...]] = {
     Narrower.OUTER_DOMAIN: (
         Excluded(("tasks",), "{value} tasks beside domains", OUTER_ALLOWED),
         Excluded(("best_effort",), "{value}", OUTER_ALLOWED),
+        Excluded(("windows",), "{key}", "no {key} of a domain of domains"),
         Excluded(_UNEQUAL, "{key}", _ALIKE),
     ),
     Narrower.INNER_DOMAIN: (
         Excluded(("pcpu",), "{value}", "pcpu only in the outermost domain"),
         Excluded(("best_effort",), "{value}", "false: an inner domain has a server"),
+        Excluded(("windows",), "{key}", "{key} only in the outermost domain"),
         Excluded(_UNEQUAL, "{key}", _ALIKE),
     ),
     Narrower.BEST_EFFORT_DOMAIN: (
@@ -114,6 +118,21 @@ EXCLUDED: dict[Narrower, tuple[Excluded, ...]] = {
             (*INTERFACE_KEYS, "priority", "extra"),
             "{key} with best_effort = true",
             "a best-effort vcpu has no server: no {key}",
+        ),
+    ),
+    Narrower.PARTITION: (
+        Excluded(
+            (*INTERFACE_KEYS[1:], "priority", "best_effort", "extra", "weight", "own_vcpus"),
+            "{key} beside windows",
+            "no {key}: windows say what the domain gets",
+        ),
+        Excluded(("pcpus",), "{key} beside windows", "pcpu: a partition has one vcpu"),
+    ),
+    Narrower.TABLE: (
+        Excluded(
+            ("quantum_ns", "sbf", "spare", "overheads", "stolen", "swaps", "changes"),
+            '{key} under the policy "table"',
+            "no {key}: what it would make of windows is not known",
         ),
     ),
     Narrower.WEIGHTED_DOMAIN: _WEIGHTED,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a vcpu gets: an interface, or the range of periods from which the analysis takes one."""
+"""What a vcpu gets: an interface, periods from which the analysis takes one, or windows."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod.model.part import Part, key
 from hyperperiod.model.units import format_time
-from hyperperiod.model.values import Finding, PositiveTime
+from hyperperiod.model.values import Finding, PositiveTime, Time
 
 
 class Interface(Part):
@@ -81,3 +81,37 @@ class PeriodRange(Part):
             yield Finding(
                 ("max",), format_time(self.max_ns), f"at least min, {format_time(self.min_ns)}"
             )
+
+
+WINDOW_LIMIT = 512
+"""Windows of a domain: what work the analysis has grows with their square."""
+
+
+class TimeWindow(Part):
+    """A partition has its pcpu for `duration_ns` from `start_ns` of every major frame."""
+
+    start_ns: Time = key("from the begin of the major frame")
+    duration_ns: PositiveTime = key("how long it is; it ends within the frame")
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        @overload
+        def __init__(
+            self,
+            *,
+            start: int | str,
+            duration: int | str,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self,
+            *,
+            start_ns: int | str,
+            duration_ns: int | str,
+        ) -> None: ...
+        def __init__(self, **values: Any) -> None: ...
+
+    @property
+    def end_ns(self) -> int:
+        """When in the frame (ns) it is over."""
+        return self.start_ns + self.duration_ns

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a file to a System, or to an InputError that lists everything wrong with it.
 
-TOML is the native form. A name ending in .xml is read as a system of CARTS, Cheddar or SimSo or as
-domains of libvirt, by its first element, one in .amxmi as a model of AMALTHEA, one in .csv as a
-table of tasks, one in .json as a workload of rt-app; what has another name, as a pipe has, is known
-by its text, and so are models of MAST and what xl prints. Nothing is believed about the file: its
-kind and size are bounded, and whatever it contains, the only exception that leaves `load_system` is
-InputError.
+TOML is the native form. A name ending in .xml is read as a system of CARTS, Cheddar or SimSo, as
+domains of libvirt or as a module schedule of ARINC 653, by its first element, one in .amxmi as a
+model of AMALTHEA, one in .csv as a table of tasks, one in .json as a workload of rt-app; what has
+another name, as a pipe has, is known by its text, and so are models of MAST and what xl prints.
+Nothing is believed about the file: its kind and size are bounded, and whatever it contains, the
+only exception that leaves `load_system` is InputError.
 """
 
 from __future__ import annotations
@@ -64,6 +64,9 @@ READERS = {
     "domain": "libvirt",
     "cheddar": "cheddar",
     "simulation": "simso",
+    "arinc_653_module": "module_schedule",
+    "module": "module_schedule",
+    "module_schedule": "module_schedule",
 }
 """The module that reads a form, or XML with this first element; `read_` is before its function."""
 
@@ -234,7 +237,7 @@ def _read_document(name: str, text: str) -> Document:
     if form == "toml":
         return _read_toml(name, text)
     root = XML_ROOT.match(text) if form == "xml" else None
-    module = READERS.get(root[1] if root else form, READERS[form])
+    module = READERS.get(root[1].lower() if root else form, READERS[form])
     reader = getattr(import_module(f"hyperperiod.model.{module}"), f"read_{module}")
     document: Document = reader(name, text)
     return document

@@ -12,7 +12,7 @@ from hyperperiod.model.domain import Domain
 from hyperperiod.model.errors import InputError, Problem
 from hyperperiod.model.load import require_system
 from hyperperiod.model.part import read_part, show_path
-from hyperperiod.model.policy import PRESETS, Policy, Scope, parse_policy
+from hyperperiod.model.policy import POLICIES, Policy, Scope, parse_policy
 from hyperperiod.model.system import System
 from hyperperiod.model.values import Reading
 
@@ -53,7 +53,7 @@ def _without_pins(domain: Domain) -> Domain:
 def fitting_policies(system: System) -> list[Policy]:
     """The known policies that the system can run under, without duplicates by another name."""
     fitting: list[Policy] = []
-    for policy in PRESETS.values():
+    for policy in POLICIES.values():
         if any(policy.rules == other.rules for other in fitting):
             continue
         try:

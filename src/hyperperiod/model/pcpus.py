@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules about pcpus: how many a policy may have, which domain is on which, how much fits on one."""
+"""Rules about pcpus: how many a policy may have, which domain is on which, how much fits on one.
+
+At the end: what the partitions of a table of windows must be beside each other, as ARINC 653 has
+them. A major frame is laid out once and comes again and again from time 0; a domain with windows
+is a partition, which runs in them and nowhere else, with work or without.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from hyperperiod.model.domain import Domain, nested_domains
 from hyperperiod.model.exclusions import Narrower, excluded
-from hyperperiod.model.limits import TASK_LIMIT, VCPU_LIMIT
-from hyperperiod.model.policy import ONE_PCPU_ONLY, Policy, Scope
+from hyperperiod.model.interface import Interface
+from hyperperiod.model.limits import PCPU_LIMIT, TASK_LIMIT, VCPU_LIMIT
+from hyperperiod.model.policy import ONE_PCPU_ONLY, TABLE, Policy, Scope
+from hyperperiod.model.units import format_time
 from hyperperiod.model.values import Finding, Path, up_to
 
 
@@ -79,7 +87,7 @@ def _wishes_of(here: Path, member: Domain, in_use: int, pcpus: int) -> Iterator[
 
 def missing_pins(domains: tuple[Domain, ...], policy: Policy, pcpus: int) -> Iterator[Finding]:
     """Findings on the domains that a partitioned policy still has to be told a pcpu for."""
-    if policy.scope is not Scope.PARTITIONED:
+    if policy.scope is not Scope.PARTITIONED or policy.name == TABLE.name:
         return
     for index, member in enumerate(domains):
         open_ = [number for number, keys in enumerate(member.each_vcpu) if keys.pcpu is None]
@@ -111,3 +119,75 @@ def capacity(domains: tuple[Domain, ...], policy: Policy) -> Iterator[Finding]:
     tasks = sum(len(member.tasks) for _, member in nested_domains(domains))
     if tasks > TASK_LIMIT:
         yield Finding(("domain",), f"{tasks} tasks", f"at most {TASK_LIMIT}")
+
+
+def with_interface(one: Domain, frame_ns: int) -> Domain:
+    """The domain with what its windows come to in every major frame (ns) as its interface.
+
+    One that has an interface, no windows, or more than the frame is left as it is.
+    """
+    total_ns = _total_ns(one)
+    if one.interface is not None or not 0 < total_ns <= frame_ns:
+        return one
+    return one.replace(interface=Interface(period_ns=frame_ns, budget_ns=total_ns))
+
+
+def _total_ns(one: Domain) -> int:
+    return sum(window.duration_ns for window in one.windows)
+
+
+def table_fits(
+    domains: Sequence[Domain], policy: Policy, frame_ns: int | None
+) -> Iterator[Finding]:
+    """Findings on windows without a table, on a table without windows, and on those that clash."""
+    tabled = policy.name == TABLE.name
+    without = f'policy = "{TABLE}"; {policy} has no table'
+    if frame_ns and not tabled:
+        yield Finding(("major_frame",), format_time(frame_ns), without)
+    if tabled and not frame_ns:
+        yield Finding(("major_frame",), "nothing", "a time: how long the table is")
+    for index, one in enumerate(domains):
+        here = ("domain", index)
+        if bool(one.windows) is not tabled:
+            allowed = "windows of each domain: [{ start, duration }, ...]"
+            found = f"{len(one.windows)} of them" if one.windows else "none"
+            yield Finding((*here, "windows"), found, allowed if tabled else without)
+        elif one.windows and frame_ns:
+            yield from _partition_fits(here, one, frame_ns)
+        if one.windows and one.pcpu is None and one.pcpus is None:
+            yield Finding((*here, "pcpu"), "nothing", "a number: on which pcpu the windows are")
+    if tabled and len(domains) > PCPU_LIMIT:
+        yield Finding(("domain",), f"{len(domains)} partitions", f"at most {PCPU_LIMIT}")
+    yield from _overlaps(domains)
+
+
+def _partition_fits(here: Path, one: Domain, frame_ns: int) -> Iterator[Finding]:
+    """Findings on windows that end after the major frame (ns), and on an interface beside them."""
+    given = one.interface
+    if given is not None and (given.period_ns, given.budget_ns) != (frame_ns, _total_ns(one)):
+        allowed = "no interface beside windows, which say what the domain gets"
+        yield Finding((*here, "interface"), one.name, allowed)
+    for number, window in enumerate(one.windows):
+        if window.end_ns > frame_ns:
+            yield Finding(
+                (*here, "windows", number),
+                f"the end at {format_time(window.end_ns)}",
+                f"up to the major frame, {format_time(frame_ns)}",
+            )
+
+
+def _overlaps(domains: Sequence[Domain]) -> Iterator[Finding]:
+    """Findings on windows that begin before another one on their pcpu is over."""
+    laid = sorted(
+        (one.pcpu, window.start_ns, window.end_ns, index, number)
+        for index, one in enumerate(domains)
+        for number, window in enumerate(one.windows)
+        if one.pcpu is not None
+    )
+    for (pcpu, _, end_ns, earlier, _), (other, start_ns, _, index, number) in pairwise(laid):
+        if pcpu == other and start_ns < end_ns:
+            yield Finding(
+                ("domain", index, "windows", number),
+                f"the start at {format_time(start_ns)}",
+                f"from {format_time(end_ns)} on, where a window of {domains[earlier].name} is over",
+            )

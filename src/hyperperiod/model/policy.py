@@ -169,18 +169,25 @@ PRESETS: dict[str, Policy] = {
     for name, scope, budget, order, slack in _rules.POLICIES
 }
 
+TABLE = PRESETS["ptps"].replace(name="table", slack=Slack.NONE)
+"""The policy of partitions that run in their windows and nowhere else (`pcpus`): each has what
+is in them as a periodic server has its budget, and nobody decides anything."""
+
+POLICIES = {**PRESETS, str(TABLE): TABLE}
+"""All policies that have a name."""
+
 # The one known name that is bound to a number of pcpus.
 ONE_PCPU_ONLY = "hsf-fp"
 
 POLICY_ALLOWED = (
-    f"{', '.join(PRESETS)}, or rules joined by + such as periodic+edf+reclaim"
+    f"{', '.join(POLICIES)}, or rules joined by + such as periodic+edf+reclaim"
     " (budget+order, then slack, then global)"
 )
 
 
 def parse_policy(text: str, *, key: str = "policy") -> Policy:
     """The policy of a known name or of rules joined by "+"; InputError names `key`."""
-    preset = PRESETS.get(text)
+    preset = POLICIES.get(text)
     if preset is not None:
         return preset
     words = text.split("+")
@@ -199,10 +206,10 @@ def _nearest(words: list[str]) -> str:
 
     known = [rule.value for rules in (Budget, Order, Slack, Scope) for rule in rules]
     if len(words) == 1:
-        known = list(PRESETS)
+        known = list(POLICIES)
     near = [get_close_matches(word.strip().lower(), known, n=1) for word in words]
     meant = [one for found in near for one in found]
-    if len(meant) < len(words) or not (meant[0] in PRESETS or _read_words(meant)):
+    if len(meant) < len(words) or not (meant[0] in POLICIES or _read_words(meant)):
         return ""
     return f"; did you mean {'+'.join(meant)}?"
 
@@ -247,7 +254,7 @@ class _PolicyKind(Kind):
         rules = rf"^({budget})\+({order})(\+({slack}))?(\+({scope}))?$"
         return {
             "anyOf": [
-                {"type": "string", "enum": list(PRESETS)},
+                {"type": "string", "enum": list(POLICIES)},
                 {"type": "string", "pattern": rules},
                 PartKind(Policy).schema(definitions),
             ]

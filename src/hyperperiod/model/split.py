@@ -9,15 +9,22 @@ flows renamed, and `joined` puts interfaces that were found for them back into t
 Split are the domains whose vcpus may differ (`is_split`). Where jobs move between these, no vcpu
 has the tasks: the parts then are servers alone, and the domain as a whole is judged by what they
 supply together.
+
+`on_own_pcpus` splits a table of windows likewise: nobody pays under one and nobody is asked, so
+what a partition gets does not depend on any other. It is a domain alone on a pcpu of which all is
+stolen but its windows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from hyperperiod.model.changes import Change, vcpus_meant
 from hyperperiod.model.domain import Domain
+from hyperperiod.model.interface import TimeWindow
 from hyperperiod.model.own_vcpu import VcpuKeys
+from hyperperiod.model.policy import TABLE, parse_policy
+from hyperperiod.model.stolen import Stolen
 from hyperperiod.model.system import System
 
 
@@ -113,3 +120,39 @@ def _changes(change: Change, domains: tuple[Domain, ...]) -> list[Change]:
     if any(not domain.is_split for domain, _ in meant):
         return [change]
     return [change.replace(domain=domain.vcpu_names[vcpu]) for domain, vcpu in meant]
+
+
+def on_own_pcpus(system: System) -> System:
+    """A system with a table as one in which each partition is alone on a pcpu.
+
+    All of that pcpu is stolen but its windows, which its budget is just enough for; partition *n*
+    of the file is on pcpu *n*. Other systems stay as they are.
+    """
+    if system.major_frame_ns is None:
+        return system
+    frame_ns = system.major_frame_ns
+    alone = tuple(one.replace(windows=(), pcpu=i) for i, one in enumerate(system.domains))
+    gaps = tuple(
+        Stolen(period_ns=frame_ns, offset_ns=start_ns, duration_ns=end_ns - start_ns, pcpu=index)
+        for index, one in enumerate(system.domains)
+        for start_ns, end_ns in _gaps(one.windows, frame_ns)
+    )
+    return system.replace(
+        major_frame_ns=None,
+        policy=parse_policy(TABLE.rules),
+        pcpus=len(alone),
+        domains=alone,
+        stolen=gaps,
+    )
+
+
+def _gaps(windows: Sequence[TimeWindow], frame_ns: int) -> Iterator[tuple[int, int]]:
+    """The parts (ns) of a major frame that are in no window."""
+    ordered = sorted(windows, key=lambda one: one.start_ns)
+    ends = (0, *(one.end_ns for one in ordered))
+    starts = (*(one.start_ns for one in ordered), frame_ns)
+    return (
+        (end_ns, start_ns)
+        for end_ns, start_ns in zip(ends, starts, strict=True)
+        if end_ns < start_ns
+    )

@@ -25,6 +25,7 @@ from hyperperiod.model.changes import (
     swaps_in_order,
 )
 from hyperperiod.model.domain import Domain, priorities, unique_names
+from hyperperiod.model.exclusions import Narrower, excluded
 from hyperperiod.model.flow import Flow, flows_through
 from hyperperiod.model.interface import Interface
 from hyperperiod.model.limits import PcpuId, Pcpus, Prose
@@ -79,6 +80,9 @@ class System(Part):
     quantum_ns: PositiveTime | None = key(
         "budgets and periods are multiples of it; equals take turns", default=None, unset="none"
     )
+    major_frame_ns: PositiveTime | None = key(
+        'how long the table of windows is, under the policy `"table"`', default=None, unset="none"
+    )
     sbf: Sbf = key(
         'the supply bound: or `"harmonic"` or `"edp"`, refused where they are not sound, or'
         ' `"servers"`; see [domains](analysis/domains.md)',
@@ -119,6 +123,8 @@ class System(Part):
             pcpus: int = ...,
             quantum: int | str | None = ...,
             quantum_ns: int | str | None = ...,
+            major_frame: int | str | None = ...,
+            major_frame_ns: int | str | None = ...,
             sbf: str = ...,
             spare: Interface | dict[str, Any] | None = ...,
             overheads: Overheads | dict[str, Any] = ...,
@@ -138,6 +144,9 @@ class System(Part):
                 for one in self.domains
             )
             self._set(domains=tuple(at_home))
+        frame_ns = self.major_frame_ns
+        if frame_ns is not None:
+            self._set(domains=tuple(pcpus.with_interface(one, frame_ns) for one in self.domains))
 
     def _findings(self) -> Iterable[Finding]:
         if not self.domains:
@@ -153,6 +162,9 @@ class System(Part):
         yield from swaps_in_order(self.swaps, self.policy, self.pcpus)
         yield from changes_of_vcpus(self.changes, self.domains, self.policy, self.pcpus)
         yield from flows_through(self.flows, self.domains)
+        yield from pcpus.table_fits(self.domains, self.policy, self.major_frame_ns)
+        if self.major_frame_ns is not None:
+            yield from excluded(Narrower.TABLE, self)
         yield from thefts_fit(self.stolen, self.pcpus)
         yield from overruns_of_tasks(self.overruns, self.domains)
 

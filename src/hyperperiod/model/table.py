@@ -267,6 +267,7 @@ def to_table(system: System) -> str:
 def _refuse(index: int, domain: Domain) -> None:
     for key, present in (
         ("domain", bool(domain.domains)),
+        ("windows", bool(domain.windows)),
         ("best_effort", domain.best_effort),
         ("extra", domain.extra),
         ("weight", domain.weight is not None),

@@ -58,6 +58,8 @@ def _written(part: Part) -> Iterator[tuple[str, Any]]:
             continue
         if isinstance(part, Domain) and name == "vcpus" and value == default_vcpus(part):
             continue
+        if isinstance(part, Domain) and name == "interface" and part.windows:
+            continue
         if isinstance(part, Flow) and name == "queue" and value == default_queue(part.source):
             continue
         yield field.key, format_time(value) if name.endswith("_ns") else value

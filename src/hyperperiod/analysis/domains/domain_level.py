@@ -83,6 +83,8 @@ LINUX_MOVES = "Linux does not know which vcpus have a pcpu: its jobs move only b
 MOVING_COSTS = "what overheads take of vcpus between which jobs move is not known"
 WHOLE_BUDGET = "overheads may take the whole budget"
 ONLY_SUFFICIENT = "what is known of the other servers is only sufficient"
+MORE_THAN_WINDOWS = "its tasks ask for more than its windows come to"
+IN_STEP = "released anywhere in the table it may be late; in step with the table it may be in time"
 UNPINNED = "tasks on several vcpus are analysed only if each is pinned (vcpu = ...)"
 
 
@@ -133,6 +135,7 @@ def rule_behind(policy: Policy, domain: Domain) -> Budget:
 def contract_under(policy: Policy, domain: Domain, sbf: Sbf) -> SupplyContract:
     """Returns the contract of a domain of the host, without overheads and explicit deadline."""
     rule = rule_behind(policy, domain)
+    sbf = Sbf.SERVERS if domain.windows else sbf
     return SupplyContract(rule, sbf, order=policy.order, slack=policy.slack, scope=policy.scope)
 
 
@@ -276,8 +279,17 @@ def judge_domain(domain: Domain, contract: SupplyContract) -> DomainVerdict:
         sharper = judge_known(domain, contract)
     except NotCovered:
         return found
+    if domain.windows:
+        return _in_windows(found, sharper)
     parts = {name: better(found.parts[name], other) for name, other in sharper.parts.items()}
     return DomainVerdict(better(found.whole, sharper.whole), found.parts | parts)
+
+
+def _in_windows(found: DomainVerdict, exact: DomainVerdict) -> DomainVerdict:
+    """The verdicts on the windows themselves; a "no" is about what these come to (`found`)."""
+    whole = found.whole if found.whole.holds is False else exact.whole
+    refuted = {name: one for name, one in found.parts.items() if one.holds is False}
+    return DomainVerdict(whole, found.parts | exact.parts | refuted)
 
 
 def judge_known(domain: Domain, contract: SupplyContract) -> DomainVerdict:
@@ -295,8 +307,8 @@ def judge_known(domain: Domain, contract: SupplyContract) -> DomainVerdict:
         whole, verdicts = judge_component(component, supply)
         if known.in_hand:
             whole, verdicts = judge_in_hand(component, known.in_hand[number], whole, verdicts)
-        wholes.append(_soften(whole, ONLY_SUFFICIENT))
-        parts |= {name: _soften(verdict, ONLY_SUFFICIENT) for name, verdict in verdicts.items()}
+        wholes.append(_known_only(domain, whole))
+        parts |= {name: _known_only(domain, verdict) for name, verdict in verdicts.items()}
     return DomainVerdict(all_of(wholes), parts)
 
 
@@ -343,7 +355,7 @@ def _judge_by_interface(domain: Domain, contract: SupplyContract) -> DomainVerdi
             whole, verdicts = judge_cluster(component, [supply] * domain.vcpus)
         if cluster is None:
             whole, verdicts = _with_windows(domain, contract, component, whole, verdicts)
-        reason = _only_sufficient(contract)
+        reason = IN_STEP if domain.windows else _only_sufficient(contract)
         if reason:
             whole = _soften(whole, reason)
             verdicts = {name: _soften(verdict, reason) for name, verdict in verdicts.items()}
@@ -351,6 +363,8 @@ def _judge_by_interface(domain: Domain, contract: SupplyContract) -> DomainVerdi
             if source.too_long:
                 verdicts[source.name] = _too_long(source, verdicts[source.name])
                 whole = _too_long(source, whole)
+        if domain.windows and supply is not None and component.utilization > supply.bandwidth:
+            whole = Verdict.no(MORE_THAN_WINDOWS)
         wholes.append(whole)
         parts |= verdicts
     return DomainVerdict(all_of(wholes), parts | busy)
@@ -409,6 +423,13 @@ def _soften(verdict: Verdict, reason: str) -> Verdict:
     if verdict.holds is False:
         return Verdict.unknown(f"{verdict.reason} ({reason})")
     return verdict
+
+
+def _known_only(domain: Domain, verdict: Verdict) -> Verdict:
+    """What others leave is a bound; windows are exact, but releases may be in step with them."""
+    if domain.windows and verdict.holds is False:
+        return Verdict.unknown(IN_STEP)
+    return _soften(verdict, ONLY_SUFFICIENT)
 
 
 def _too_long(source: NamedLoad, verdict: Verdict) -> Verdict:

@@ -35,13 +35,15 @@ Inputs: a policy. Result: why its servers have no explicit deadline, or None. Er
 
 from __future__ import annotations
 
-from hyperperiod.model import Budget, Order, Policy, Scope, Slack
+from hyperperiod.model import TABLE, Budget, Order, Policy, Scope, Slack
 
 _TIME_DRIVEN = (Slack.NONE, Slack.LEND, Slack.RECLAIM)
 
 
 def refusal(policy: Policy) -> str | None:
     """Returns why servers of a policy have no explicit deadline; None if the host gives one."""
+    if policy.name == TABLE.name:
+        return "edp sbf: windows may be at the end of the major frame"
     if policy.budget is not Budget.PERIODIC or policy.slack not in _TIME_DRIVEN:
         rule = policy.budget if policy.budget is not Budget.PERIODIC else policy.slack
         return f"edp sbf: sound for purely time-driven servers, not for {rule}"

@@ -90,7 +90,7 @@ def _tests(
     domain: Domain, contract: SupplyContract, components: Sequence[Component]
 ) -> Iterator[NamedVerdict]:
     yield _named(domain, contract, Sbf.GENERAL)
-    if all(_periods_divide(component) for component in components):
+    if not domain.windows and all(_periods_divide(component) for component in components):
         yield _harmonic(domain, contract, components)
     if contract.deadline_ns is not None:
         yield _named(domain, contract, Sbf.EDP)

@@ -5,7 +5,7 @@ The analysis has up to four proofs of one vcpu's work (`domain_level`), of which
 counts:
 - on the supply of the interface, less what overheads take of a budget;
 - on the supply of whole budgets, with overheads counted by windows (`prm_windows`);
-- on what the servers beside leave (`known_servers`);
+- on what the servers beside leave (`known_servers`); of a partition on its windows, and no other;
 - with what is left of the budget when work comes (`budget_in_hand`).
 Here the same functions are asked in that order, and the first whose verdict is that of the analysis
 tells why: by the witness of its own test. Where no proof says yes, it is the first of all.
@@ -86,7 +86,7 @@ def _proofs(
     components = components_of(domain)
     name = component.sources[index].name
     supply = supply_if_left(domain, contract, components)
-    if supply is not None:
+    if supply is not None and not domain.windows:
         nominal = supply_of(domain, replace(contract, lost_ns=0), components)
         found = Deciding(
             component_witness(component, index, supply),
@@ -114,7 +114,10 @@ def _proofs(
     whole_verdict, parts = judge_component(component, stairs)
     yield _Proof(
         parts[name],
-        lambda: Deciding(component_witness(component, index, stairs), Provision(stairs, stairs)),
+        lambda: Deciding(
+            component_witness(component, index, stairs),
+            Provision(stairs, stairs, bool(domain.windows)),
+        ),
     )
     if known.in_hand:
         hand = known.in_hand[number]

@@ -54,6 +54,7 @@ from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, Resolution
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.servers.server import Group, Server
+from hyperperiod.analysis.servers.server_table import supply_by_table
 from hyperperiod.analysis.supply_contracts import contracts_of
 from hyperperiod.analysis.verdict import Verdict, all_of
 from hyperperiod.analysis.witness import TESTS, Share, Window, component_witness
@@ -172,15 +173,20 @@ class _View:
         verdict = verdicts.servers[at]
         if not verdicts.deciders:
             return _result(own.name, "server", verdict)
+        given = ExplainServer(
+            period_ns=own.period_ns, budget_ns=own.budget_ns, lost_ns=0, blackout_ns=None
+        )
+        if own.windows:  # no other budget beside those of the others is asked for
+            supply = supply_by_table(self.group, self.system.policy.order, own)
+            given = given.replace(blackout_ns=supply.blackout_ns)
+            return _result(own.name, "server", verdict, server=given, test=verdicts.test)
         granule_ns = self.system.quantum_ns or 1
         return _result(
             own.name,
             "server",
             verdict,
             servers.breakdown(verdicts.deciders[at], self.group, own),
-            server=ExplainServer(
-                period_ns=own.period_ns, budget_ns=own.budget_ns, lost_ns=0, blackout_ns=None
-            ),
+            server=given,
             enough=ExplainEnough(
                 budget_ns=enough.max_budget(self.system.policy, self.group, at, granule_ns)
             ),
@@ -247,7 +253,7 @@ class _View:
             if witness is None or known is None:
                 return None
             supply = inside.vcpu.supply
-            lost_ns, provision = 0, Provision(supply, supply)
+            lost_ns, provision = 0, Provision(supply, supply, bool(domain.windows))
             if isinstance(supply, Supply):
                 lost_ns = known.budget_ns - supply.budget_ns
                 provision = Provision(supply, replace(supply, budget_ns=known.budget_ns))
@@ -406,6 +412,9 @@ def _supply_instant(provision: Provision) -> str:
     if supply.blackout_ns == 0 or isinstance(supply, CarriedSupply):
         return ""
     dark = f": {format_time(supply.blackout_ns)} pass without any supply"
+    if provision.windows:
+        gap = format_time(supply.blackout_ns)
+        return f", at the end of one of its windows: up to {gap} pass to the next"
     if isinstance(supply, Staircase):
         return f", when the servers beside its own take as much as they can{dark}"
     base = supply.base if isinstance(supply, LateSupply) else supply

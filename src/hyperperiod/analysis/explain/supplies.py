@@ -63,6 +63,7 @@ class Provision:
 
     supply: AnySupply
     nominal: AnySupply
+    windows: bool = False  # of a table: nobody's budget
 
     def lost_in(self, window_ns: int) -> tuple[Share, ...]:
         """Returns the parts of a window without supply: blackout, later gaps, overheads."""

@@ -145,6 +145,9 @@ def _refuse(system: System, options: Options) -> None:
         raise InputError(
             "", None, "--grid", "a grid beside a quantum", "no grid: the quantum is the grid"
         )
+    if system.major_frame_ns is not None:
+        found, allowed = "a table of windows", "servers: windows are not chosen here"
+        raise InputError("", None, "major_frame", found, allowed)
     if system.stolen:
         raise InputError(
             "",

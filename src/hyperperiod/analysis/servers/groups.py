@@ -65,6 +65,7 @@ def _servers(system: System) -> list[Server]:
             budget_ns=vcpu.interface.budget_ns,
             priority=priority_of(vcpu.given.priority, vcpu.interface.period_ns),
             domain_index=vcpu.domain_index,
+            windows=vcpu.domain.windows,
         )
         for vcpu in vcpus_of(system)
         if vcpu.interface is not None

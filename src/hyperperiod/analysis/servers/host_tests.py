@@ -18,7 +18,7 @@ from hyperperiod.analysis.proofs import Cover, NotProved, Proof, Rules, find_pro
 from hyperperiod.analysis.servers.server import Group
 from hyperperiod.analysis.stolen import FOR_EVER_NS, longest_absence_ns
 from hyperperiod.analysis.verdict import Verdict
-from hyperperiod.model import Budget, Order, Policy, Scope
+from hyperperiod.model import TABLE, Budget, Order, Policy, Scope
 
 Judge = Callable[[Group], list[Verdict]]
 
@@ -68,7 +68,14 @@ def _enough(group: Group) -> list[Verdict]:
     return [Verdict.yes()] * len(group.servers)
 
 
+def _windows(group: Group) -> list[Verdict]:
+    """More than a pcpu is in no table; the model refuses windows that overlap."""
+    found = Verdict.unknown("windows overlap") if group.overloaded else Verdict.yes()
+    return [found] * len(group.servers)
+
+
 ENOUGH = HostTest("a pcpu for every server", "", _enough)
+WINDOWS = HostTest("windows", "", _windows)
 RESPONSE_TIME = HostTest("response time", "Joseph and Pandya 1986", _each("fp_response_time"))
 UTILIZATION = HostTest("edf utilization", "Liu and Layland 1973", _for_all("edf_utilization"))
 CBS_UTILIZATION = HostTest("edf utilization", "Abeni and Buttazzo 1998", _cbs_on_one_pcpu)
@@ -122,6 +129,8 @@ def host_proof(policy: Policy, group: Group) -> Proof:
     """The row of the table that is about the group; NotProved if there is none."""
     needed = [Cover.OVERHEADS] * bool(group.overhead) + [Cover.QUANTUM] * group.turns
     needed += [Cover.STOLEN] * bool(group.stolen)
+    if policy.name == TABLE.name and group.lost:
+        raise NotProved("no proof is known for what is lost of windows")
     if group.overhead and group.moving:
         raise NotProved("no proof is known for overheads beside jobs that move between vcpus")
     if group.overhead and group.stolen:
@@ -141,11 +150,16 @@ def _require_short_absences(policy: Policy, group: Group) -> None:
 
 
 def tests_for(policy: Policy, group: Group) -> list[HostTest]:
-    """The sound tests that are about the policy; none where nothing is proved of it."""
+    """The sound tests that are about the policy; none where nothing is proved of it.
+
+    Windows are there whoever else is: what those of a partition come to, it gets.
+    """
     try:
         tests = [TESTS[name] for name in host_proof(policy, group).tests]
     except NotProved:
         return []
+    if policy.name == TABLE.name:
+        return [WINDOWS]
     # Alone on its pcpu a server waits for the hypervisor only: its budget's loss counts that.
     alone = len(group.servers) <= group.pcpus and (group.pcpus == 1 or not group.overhead)
     alone = alone and not group.stolen

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from hyperperiod.analysis.component import Load
 from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.model import TimeWindow
 
 
 class Server(NamedTuple):
@@ -27,6 +28,7 @@ class Server(NamedTuple):
     budget_ns: int
     priority: int
     domain_index: int = 0
+    windows: tuple[TimeWindow, ...] = ()  # where in each period it has its budget, if that is given
 
     @property
     def bandwidth(self) -> Fraction:

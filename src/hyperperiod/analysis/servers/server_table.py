@@ -14,6 +14,10 @@ which takes no run from it). The least of any window of a length is found over w
 where a run ends: one that begins in a gap is shorter for the same amount, and one that begins in a
 run gets as much more as it is earlier. After a whole table of supply the same waiting comes again.
 
+**Windows** (policy "table"): the table is given, its runs are the windows of a partition. It has
+its pcpu in these and nowhere else, whatever anybody does. So a vcpu with work throughout a window
+of time gets exactly what that holds of them: the bound is met.
+
 **In one period** (slack none, lend, reclaim; also polling). Let a server lose all ties, and let
 x be a part of its budget. In the table it has paid x at some time R after the refill that begins
 the period. It has by then in any run: (1) what the servers above may still pay at the refill, and
@@ -146,6 +150,8 @@ def _from(runs: Sequence[PaidSpan], first: int, length_ns: int) -> Iterator[Paid
 
 def _repeating(group: Group, order: Order, own: Server) -> tuple[int, list[PaidSpan]]:
     """The runs of the server, over as many hyperperiods as repeat together from time 0."""
+    if own.windows:
+        return own.period_ns, sorted(PaidSpan(one.start_ns, one.end_ns) for one in own.windows)
     index = group.servers.index(own)
     first = _cycle(group, order, None)
     cycles = [first]

@@ -191,12 +191,13 @@ def _paper_text(paper: PaperResult | None) -> str:
     return verdict_text(paper.schedulable, f" ({paper.theorem})")
 
 
-def _domain_verdicts(domains: Iterable[DomainResult]) -> Table:
+def _domain_verdicts(domains: Sequence[DomainResult]) -> Table:
+    tabled = any(one.blackout_ns is not None for one in domains)
     columns = [
         *words("domain"),
         *words("interface", rank=1),
         *words("schedulable"),
-        *numbers("bandwidth", "utilization", "overhead", rank=2),
+        *numbers("bandwidth", "utilization", "overhead", *["blackout"] * tabled, rank=2),
     ]
     table = Table("domains", columns)
     for depth, domain in _all_depths(domains):
@@ -206,7 +207,8 @@ def _domain_verdicts(domains: Iterable[DomainResult]) -> Table:
             text = f"{domain.vcpus} vcpus"
         elif interface is None and not is_best_effort(domain):
             text = "none"
-        table.add_row("  " * depth + domain.name, text, *_domain_cells(domain))
+        blackout = [time_text(domain.blackout_ns)] * tabled
+        table.add_row("  " * depth + domain.name, text, *_domain_cells(domain), *blackout)
         for vcpu in domain.each_vcpu:
             text = interface_text(vcpu.interface) if _has_interface(vcpu) else "none"
             home = "" if vcpu.pcpu is None else f" on pcpu {vcpu.pcpu}"
