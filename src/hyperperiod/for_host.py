@@ -60,14 +60,16 @@ class ForHost(NamedTuple):
         return self.judged.resolution.known()
 
     @property
+    def verdict(self) -> str:
+        """Whether every deadline holds with the overheads that were counted, and which do not."""
+        words = {True: "yes", False: "no", None: "unknown"}
+        verdict, names = words[self.counted.schedulable], self.counted.not_proved
+        return f"{verdict} (not proved: {some_names(names)})" if names else verdict
+
+    @property
     def sentence(self) -> str:
         """Whose overheads were counted, and what holds with them."""
-        words = {True: "yes", False: "no", None: "unknown"}
-        verdict = words[self.counted.schedulable]
-        text = f"overheads: {self.counted.source}; schedulable with them? {verdict}"
-        names = self.counted.not_proved
-        if names:
-            text += f" (not proved: {some_names(names)})"
+        text = f"overheads: {self.counted.source}; schedulable with them? {self.verdict}"
         if not self.survives:
             text += (
                 "\nwarning: the proof does not survive the host: without overheads every deadline"

@@ -12,7 +12,13 @@ from click.core import ParameterSource
 
 from hyperperiod.analysis import resolve
 from hyperperiod.cli import complete
-from hyperperiod.cli.execute import MACHINES, on_linux, run_on, terminated_as_interrupted
+from hyperperiod.cli.execute import (
+    MACHINES,
+    on_linux,
+    ready_for,
+    run_on,
+    terminated_as_interrupted,
+)
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
     fail_on_option,
@@ -30,6 +36,7 @@ from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.systems import about, read_system, require_host_levels
 from hyperperiod.cli.tables.compare import comparison_tables
 from hyperperiod.cli.tables.run import misses_text
+from hyperperiod.hosts import STOCK, machine_of
 from hyperperiod.hosts.guard import parse_guard, require_same_tasks, tripped
 from hyperperiod.hosts.result import ComparisonResult, RunResult, series_names
 from hyperperiod.model import InputError, Policy, System, fitting_policies, with_policy
@@ -38,7 +45,7 @@ from hyperperiod.model.result_object import json_text
 from hyperperiod.whole_file import require_different, whole_file
 
 if TYPE_CHECKING:
-    from hyperperiod.for_host import ForHost
+    from hyperperiod.for_host import ForHost, HostCostOptions
     from hyperperiod.hosts.linux.attend import LinuxOptions
 
 
@@ -63,7 +70,8 @@ if TYPE_CHECKING:
     callback=read_hosts,
     shell_complete=complete.several_hosts,
     metavar="H,H,...",
-    help="Which hosts, such as sim,xen: prediction beside measurement.",
+    help="Which hosts, such as sim,xen: prediction beside measurement; or linux,linux-eevdf: our"
+    " scheduler beside one that Linux has itself.",
 )
 @fail_on_option("dmr>0, short>0, max>8ms, or p99>+5%, which is more than in the first run")
 @linux_options
@@ -173,8 +181,9 @@ def _ran_as(first: RunResult, system_file: str) -> RunResult:
     system = read_system(system_file, None)
     require_host_levels(system, system_file)
     seed = 1 if first.seed is None else first.seed
+    machine = on_linux([first.host], None, None, thefts=False)
     with about(system_file):
-        return run_on(first.host, system, first.horizon_ns, seed, None)
+        return run_on(first.host, system, first.horizon_ns, seed, None, linux=machine)
 
 
 def _ran(
@@ -186,7 +195,7 @@ def _ran(
     report_file: str | None,
     machine: LinuxOptions | None,
 ) -> tuple[list[RunResult], tuple[str, ...]]:
-    machines = [host for host in hosts or () if host in MACHINES]
+    machines = [host for host in hosts or () if machine_of(host) in MACHINES]
     systems, ready = _systems(system_file, policies, machines, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})
     with about(system_file), whole_file(report_file, "--report") as report_path:
@@ -207,7 +216,7 @@ def _systems(
         if machines:
             from hyperperiod.for_host import for_host
 
-            ready = for_host(system, machines[0])
+            ready = for_host(system, machine_of(machines[0]))
             click.echo(ready.sentence, err=True)
             system = ready.system.replace(overheads=system.overheads)
         else:
@@ -232,11 +241,18 @@ def _results(
     With them what lies between hosts, in sentences.
     """
     results: list[RunResult] = []
+    proved = _proved(systems[0], ready, hosts)
     with (
         terminated_as_interrupted(),
         tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
     ):
-        runs = [(system, host) for system in systems for host in hosts]
+        # A scheduler that the host has itself knows none of our policies.
+        runs = [
+            (system, host)
+            for number, system in enumerate(systems)
+            for host in hosts
+            if host not in STOCK or number == 0
+        ]
         traces = [
             Path(folder) / f"{index}.hpt" if report_path else None for index in range(len(runs))
         ]
@@ -248,13 +264,27 @@ def _results(
         if ready is not None and not results[-1].interrupted:
             from hyperperiod.host_differences import difference_sentences
 
-            sentences = difference_sentences(results, ready)
+            sentences = (*difference_sentences(results, ready), *proved)
         if report_path is not None:
             from hyperperiod.report import compare_report
 
             with reading_bar(f"comparison of {systems[0].name}") as progress:
                 compare_report(report_path, results, traces[: len(results)], progress, sentences)
     return results, sentences
+
+
+def _proved(system: System, ready: ForHost | None, hosts: list[str]) -> list[str]:
+    """What is proved of the system under its own policy and schedulers that hosts have
+    themselves, beside each other; nothing where there are none of these."""
+    if ready is None or not set(hosts) & set(STOCK):
+        return []
+    costs: HostCostOptions = {"overheads": None, "margin": None, "grid_ns": None}
+    each = {host: ready_for(system, host, costs) if host in STOCK else ready for host in hosts}
+    return [
+        f"{host}: schedulable with these overheads? {found.verdict}"
+        for host, found in each.items()
+        if machine_of(host) in MACHINES
+    ]
 
 
 def _show(found: ComparisonResult, names: list[str], *, kept: bool) -> None:

@@ -34,7 +34,7 @@ from hyperperiod.export.pools import (
     unit_of,
 )
 from hyperperiod.export.stock import under, without_ours
-from hyperperiod.hosts.xen.command_line import LINUX_DEADLINES_NS
+from hyperperiod.hosts.guests import LINUX_DEADLINES_NS
 from hyperperiod.model import Domain, InputError, System, format_time, to_toml
 from hyperperiod.runs import complete
 

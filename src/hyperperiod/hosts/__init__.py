@@ -9,3 +9,16 @@ jobs of its guests.
 
 HOSTS = ("sim", "xen", "linux")
 """The hosts that every command which runs systems can run them on, as `--on` names them."""
+
+STOCK = ("linux-eevdf", "linux-quota", "linux-deadline")
+"""The same machines under schedulers that they have themselves: machine, dash, scheduler."""
+
+
+def machine_of(host: str) -> str:
+    """Returns which of `HOSTS` a host is, whatever its scheduler."""
+    return host.partition("-")[0]
+
+
+def scheduler_of(host: str) -> str:
+    """Returns what comes behind the dash of a host's name; nothing for our own scheduler."""
+    return host.partition("-")[2]

@@ -11,15 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from hyperperiod.hosts import scheduler_of
 from hyperperiod.hosts.guests import Workload
 from hyperperiod.hosts.linux import script
 from hyperperiod.hosts.linux.build import KERNEL
 from hyperperiod.hosts.linux.here import LocalRun
 from hyperperiod.hosts.linux.machine import LinuxMachine, RunningLinux, boot
+from hyperperiod.hosts.linux.stock import Stock
 from hyperperiod.hosts.qemu import console_log
 from hyperperiod.hosts.recorded_run import Complaints, RunOptions, until_ready
 from hyperperiod.hosts.watched import PATIENCE_S
@@ -58,6 +60,7 @@ class LinuxOptions(RunOptions):
     beside what the machine itself takes, which such tables bound otherwise.
     `workloads`: what domains, by their numbers from 0, do in place of their tasks; what they
     recorded is no jobs.
+    `scheduler`: one of the kernel's own, in place of ours.
     """
 
     patience_s: float = 4 * PATIENCE_S
@@ -68,6 +71,12 @@ class LinuxOptions(RunOptions):
     load: ExtraLoad = NO_LOAD
     thefts: bool = False
     workloads: Mapping[int, Workload] = field(default_factory=dict)
+    scheduler: Stock | None = None
+
+    def under(self, host: str) -> LinuxOptions:
+        """Returns the same options for the scheduler of a host, ours or another (hosts.STOCK)."""
+        stock = scheduler_of(host)
+        return replace(self, scheduler=Stock(stock) if stock else None)
 
 
 class RunFiles(NamedTuple):
