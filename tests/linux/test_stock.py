@@ -18,20 +18,23 @@ from tests.support.example_traces import ptps
 from tests.support.exported import TASK, server
 from tests.support.on_linux import need_linux
 
+from hyperperiod import runs
 from hyperperiod.cli import main
 from hyperperiod.export.judged import for_stock
 from hyperperiod.hosts import STOCK, scheduler_of
-from hyperperiod.hosts.linux import script
+from hyperperiod.hosts.linux import here, script
 from hyperperiod.hosts.linux.attend import LinuxOptions
 from hyperperiod.hosts.linux.run import run
 from hyperperiod.hosts.linux.stock import Stock, refuse, refuse_here, switches
 from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import FailedError, InputError, System
+from hyperperiod.runs import simulate
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.format import NONE, STOLEN, Kind, read
 
 MS = 1_000_000
+SYSTEMS = Path(__file__).parents[2] / "systems"
 A = {"name": "a", "interface": server(4, 10)}
 BUSY = {"task": [{"name": "t", "kind": "busy"}]}
 COMMAND = {"task": [{"name": "t", "kind": "busy", "command": ["yes"]}]}
@@ -179,6 +182,35 @@ def test_a_host_that_there_is_not_is_named() -> None:
     assert done.exit_code == 2
     assert "allowed: sim, xen, linux, linux-eevdf" in done.stderr
     assert "did you mean linux-eevdf?" in done.stderr
+
+
+def test_what_is_proved_of_each_stands_beside_what_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine that is not booted; our policies are nothing to the kernel's schedulers."""
+
+    def simulated(one: System, horizon_ns: int, seed: int, *_: Any, **more: Any) -> RunResult:
+        stock = more["options"].scheduler
+        host = f"linux-{stock}" if stock else "linux"
+        return simulate(one, horizon_ns, seed).replace(host=host, policy=str(stock or one.policy))
+
+    monkeypatch.setattr(here, "lacks", lambda: "no sched_ext")
+    monkeypatch.setattr(runs, "run_on_linux", simulated)
+    monkeypatch.chdir(tmp_path)
+    file = SYSTEMS / "hungry-neighbours.toml"
+    words = ["--hosts", "linux,linux-eevdf", "--policies", "crps,ds", "--horizon", "100ms"]
+    done = CliRunner().invoke(main, ["compare", str(file), *words], catch_exceptions=False)
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert [line.split(": ")[0] for line in lines[:3]] == [
+        "hungry-neighbours under crps on linux",
+        "hungry-neighbours under eevdf on linux-eevdf",
+        "hungry-neighbours under ds on linux",
+    ]
+    assert lines[-2:] == [
+        "linux: schedulable with these overheads? yes",
+        "linux-eevdf: schedulable with these overheads? unknown",
+    ]
 
 
 HUNGRY: list[dict[str, Any]] = [
