@@ -10,6 +10,7 @@ with them, that is said loudly: such a proof does not survive the host.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import ceil
 from typing import Final, NamedTuple, TypedDict
@@ -41,13 +42,15 @@ class ForHost(NamedTuple):
     """A system with every interface and the host's overheads, and what is proved of it.
 
     `system` is what runs: its `[[stolen]]` tables are the file's. `judged` has those of the host.
-    `remedy` says what would make a proof of it, where it does not survive.
+    `remedy` says what would make a proof of it, where it does not survive, and `not_told` what of
+    it a scheduler that is none of ours does not know.
     """
 
     system: System
     judged: Analysis
     counted: CountedResult
     remedy: str = ""
+    not_told: str = ""
 
     @property
     def survives(self) -> bool:
@@ -75,7 +78,7 @@ class ForHost(NamedTuple):
                 "\nwarning: the proof does not survive the host: without overheads every deadline"
                 f" holds, with these it is not proved. {self.remedy}"
             )
-        return text
+        return f"{text}\n{self.not_told}" if self.not_told else text
 
     @property
     def readme(self) -> str:
@@ -101,12 +104,14 @@ def for_host(
     margin: Fraction | None = None,
     grid_ns: int | None = None,
     computed_grid_ns: int = 1,
+    judged_as: Callable[[System], System] = lambda system: system,
 ) -> ForHost:
     """The system as `host` ("xen", "linux") is to be given it.
 
     `overheads` is the name of a file, or "none"; budgets become larger by `margin`, `grid_ns` and
-    `computed_grid_ns` (`widened`). Raises InputError for a file that has no
-    overheads, and for a domain that no interface can be computed for.
+    `computed_grid_ns` (`widened`). What is judged is what `judged_as` makes of it. Raises
+    InputError for a file that has no overheads, and for a domain that no interface can be computed
+    for.
     """
     costs, source = costs_of(system, host, overheads)
     told = system.replace(overheads=costs.overheads, stolen=costs.stolen)
@@ -116,12 +121,12 @@ def for_host(
         # None that holds with them: those without, which are then not proved.
         completed = complete(Analysis(system.replace(overheads=Overheads(), stolen=())))
     completed = widened(system, completed, margin, grid_ns, computed_grid_ns)
-    analysed = completed.replace(overheads=costs.overheads, stolen=costs.stolen)
+    analysed = judged_as(completed.replace(overheads=costs.overheads, stolen=costs.stolen))
     judged = Analysis(analysed)
     result = judged.result()
     without = result.schedulable
     if without is not True:
-        plain = completed.replace(overheads=Overheads(), stolen=())
+        plain = judged_as(completed.replace(overheads=Overheads(), stolen=()))
         without = Analysis(plain).result().schedulable
     counted = CountedResult(
         source=source,

@@ -14,9 +14,9 @@ from tests.support import worlds
 
 from hyperperiod import runs
 from hyperperiod.cli import main
+from hyperperiod.hosts import Stock
 from hyperperiod.hosts.guard import parse_guard, tripped
 from hyperperiod.hosts.linux import here
-from hyperperiod.hosts.linux.stock import Stock
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import InputError, System
 from hyperperiod.runs import simulate
@@ -143,6 +143,17 @@ def test_a_system_after_a_result_of_linux_is_run_under_its_scheduler(
     file.write_text(json.dumps(json.loads(Path(kept[0]).read_text()) | {"host": host}))
     done = run("compare", str(file), OVERLOAD, "--fail-on", "max>+0ns")
     assert (done.exit_code, asked) == (0, [scheduler])
+
+
+@pytest.mark.parametrize("host", ["linux-foo", "xen-quota", "sim-foo"])
+def test_a_result_of_a_host_that_there_is_not_says_so(
+    kept: list[str], tmp_path: Path, host: str
+) -> None:
+    file = tmp_path / "kept.json"
+    file.write_text(json.dumps(json.loads(Path(kept[0]).read_text()) | {"host": host}))
+    done = run("compare", str(file), OVERLOAD)
+    assert done.exit_code == 2
+    assert f"{file}: host: found {host}; allowed: sim, xen, linux" in done.stderr
 
 
 def test_one_system_is_compared_at_most(kept: list[str]) -> None:

@@ -21,6 +21,7 @@ from hyperperiod.cli.execute import (
 )
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
+    ALL_HOSTS,
     fail_on_option,
     horizon_option,
     json_option,
@@ -36,10 +37,11 @@ from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.systems import about, read_system, require_host_levels
 from hyperperiod.cli.tables.compare import comparison_tables
 from hyperperiod.cli.tables.run import misses_text
-from hyperperiod.hosts import STOCK, machine_of
-from hyperperiod.hosts.guard import parse_guard, require_same_tasks, tripped
+from hyperperiod.hosts import STOCK, machine_of, scheduler_of
+from hyperperiod.hosts.guard import parse_guard, require_same_tasks, require_values, tripped
 from hyperperiod.hosts.result import ComparisonResult, RunResult, series_names
 from hyperperiod.model import InputError, Policy, System, fitting_policies, with_policy
+from hyperperiod.model.errors import did_you_mean
 from hyperperiod.model.result_kinds import load_json, read_result
 from hyperperiod.model.result_object import json_text
 from hyperperiod.whole_file import require_different, whole_file
@@ -47,6 +49,10 @@ from hyperperiod.whole_file import require_different, whole_file
 if TYPE_CHECKING:
     from hyperperiod.for_host import ForHost, HostCostOptions
     from hyperperiod.hosts.linux.attend import LinuxOptions
+
+
+NO_COSTS: HostCostOptions = {"overheads": None, "margin": None, "grid_ns": None}
+"""A comparison has no options for them."""
 
 
 @click.command()
@@ -114,7 +120,9 @@ def compare(
     if kept:
         _refuse_with_files(ctx, report_file)
         results, names = _kept([*kept, *systems]), [Path(file).name for file in [*kept, *systems]]
+        require_values(guards, [result.host for result in results])
     else:
+        require_values(guards, hosts or ())
         machine = on_linux(hosts or (), place, cpus, thefts=thefts, kernel=kernel)
         results, sentences = _ran(
             systems[0], policies, hosts, horizon_ns, seed, report_file, machine
@@ -156,7 +164,7 @@ def _refuse_with_files(ctx: click.Context, report_file: str | None) -> None:
 def _kept(files: list[str]) -> list[RunResult]:
     """The results in files, all of the same tasks; of a system the result of a run as the first."""
     results = [_kept_run(file) for file in files if file.endswith(".json")]
-    results += [_ran_as(results[0], file) for file in files[len(results) :]]
+    results += [_ran_as(results[0], files[0], file) for file in files[len(results) :]]
     require_same_tasks(results, files)
     return results
 
@@ -176,11 +184,14 @@ def _kept_run(file: str) -> RunResult:
     return read_result(RunResult, values, file)
 
 
-def _ran_as(first: RunResult, system_file: str) -> RunResult:
+def _ran_as(first: RunResult, kept: str, system_file: str) -> RunResult:
     """The result of the system under its own policy, on the host, horizon and seed of another."""
     system = read_system(system_file, None)
     require_host_levels(system, system_file)
     seed = 1 if first.seed is None else first.seed
+    if first.host not in ALL_HOSTS:
+        allowed = ", ".join(ALL_HOSTS) + did_you_mean(first.host, ALL_HOSTS)
+        raise InputError(kept, None, "host", first.host, allowed)
     machine = on_linux([first.host], None, None, thefts=False)
     with about(system_file):
         return run_on(first.host, system, first.horizon_ns, seed, None, linux=machine)
@@ -217,7 +228,8 @@ def _systems(
             from hyperperiod.for_host import for_host
 
             ready = for_host(system, machine_of(machines[0]))
-            click.echo(ready.sentence, err=True)
+            told = ready_for(system, machines[0], NO_COSTS) if machines[0] in STOCK else ready
+            click.echo(told.sentence, err=True)
             system = ready.system.replace(overheads=system.overheads)
         else:
             system = resolve(system)
@@ -241,18 +253,18 @@ def _results(
     With them what lies between hosts, in sentences.
     """
     results: list[RunResult] = []
-    proved = _proved(systems[0], ready, hosts)
+    # A scheduler that the host has itself knows none of our policies.
+    runs = [
+        (system, host)
+        for number, system in enumerate(systems)
+        for host in hosts
+        if host not in STOCK or number == 0
+    ]
+    proved = _proved(runs)
     with (
         terminated_as_interrupted(),
         tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
     ):
-        # A scheduler that the host has itself knows none of our policies.
-        runs = [
-            (system, host)
-            for number, system in enumerate(systems)
-            for host in hosts
-            if host not in STOCK or number == 0
-        ]
         traces = [
             Path(folder) / f"{index}.hpt" if report_path else None for index in range(len(runs))
         ]
@@ -273,18 +285,19 @@ def _results(
     return results, sentences
 
 
-def _proved(system: System, ready: ForHost | None, hosts: list[str]) -> list[str]:
-    """What is proved of the system under its own policy and schedulers that hosts have
-    themselves, beside each other; nothing where there are none of these."""
-    if ready is None or not set(hosts) & set(STOCK):
+def _proved(runs: list[tuple[System, str]]) -> list[str]:
+    """What is proved of each run on a machine, with what that takes, and what its scheduler is not
+    told; nothing where no host has a scheduler of its own."""
+    if not any(host in STOCK for _, host in runs):
         return []
-    costs: HostCostOptions = {"overheads": None, "margin": None, "grid_ns": None}
-    each = {host: ready_for(system, host, costs) if host in STOCK else ready for host in hosts}
-    return [
-        f"{host}: schedulable with these overheads? {found.verdict}"
-        for host, found in each.items()
-        if machine_of(host) in MACHINES
-    ]
+    sentences = []
+    for system, host in runs:
+        if machine_of(host) in MACHINES:
+            found = ready_for(system, host, NO_COSTS)
+            policy = scheduler_of(host) or system.policy
+            text = f"{policy} on {host}: schedulable with its overheads? {found.verdict}"
+            sentences += [text, found.not_told] if found.not_told else [text]
+    return sentences
 
 
 def _show(found: ComparisonResult, names: list[str], *, kept: bool) -> None:

@@ -29,7 +29,7 @@ from hyperperiod.cli.systems import (
     require_host_levels,
     write_certificate,
 )
-from hyperperiod.hosts import STOCK, machine_of
+from hyperperiod.hosts import STOCK, machine_of, scheduler_of
 from hyperperiod.model import InputError, MissingError, Policy, System, format_time
 from hyperperiod.model.result_object import json_text
 from hyperperiod.runs import simulate
@@ -83,7 +83,7 @@ class RunOrder(NamedTuple):
 
 def execute(order: RunOrder) -> int:
     """Runs the system of an order, writes and prints what was asked for; the exit code."""
-    guards = _guards(order.conditions)
+    guards = _guards(order.conditions, order.host)
     linux = on_linux(
         [order.host], order.place, order.cpus, thefts=order.thefts, kernel=order.kernel
     )
@@ -119,7 +119,12 @@ def execute(order: RunOrder) -> int:
             counted=ready.counted if ready else None,
         )
         if order.certificate is not None or report_path is not None:
-            proved = analysis.result()
+            if ready is not None and order.host in STOCK:
+                from hyperperiod.export.judged import stock_page
+
+                system, proved = stock_page(ready, order.host)
+            else:
+                proved = analysis.result()
             certificate = None
             if order.certificate is not None:
                 certificate = write_certificate(order.certificate, analysis, proved, file)
@@ -167,13 +172,15 @@ def ready_for(system: System, host: str, costs: HostCostOptions) -> ForHost:
     return for_host(system, host, **costs)
 
 
-def _guards(conditions: Sequence[str]) -> list[Guard]:
+def _guards(conditions: Sequence[str], host: str) -> list[Guard]:
     """The limits of `--fail-on`, none of which is on top of another run's value."""
     if not conditions:
         return []
-    from hyperperiod.hosts.guard import parse_guard
+    from hyperperiod.hosts.guard import parse_guard, require_values
 
-    return [parse_guard(condition, on_top=False) for condition in conditions]
+    guards = [parse_guard(condition, on_top=False) for condition in conditions]
+    require_values(guards, [host])
+    return guards
 
 
 def _held_to(guards: Sequence[Guard], result: RunResult) -> int:
@@ -223,12 +230,15 @@ def on_linux(
         raise click.UsageError("found --cpus of a machine in QEMU; allowed: with --in here")
     elif place is None and kernel is None:
         click.echo(f"{lacking}: on Debian's, in QEMU (--in vm)", err=True)
-    return LinuxOptions(
+    found = LinuxOptions(
         here=here,
         cpus=None if cpus is None else tuple(cpus),
         kernel=kernel or KERNEL,
         thefts=thefts,
     )
+    for host in hosts:
+        found.under(host)
+    return found
 
 
 def run_on(
@@ -243,7 +253,8 @@ def run_on(
     counted: CountedResult | None = None,
 ) -> RunResult:
     """The result of one run, with a bar on standard error meanwhile."""
-    with bar(f"{system.name} under {system.policy} on {host}", horizon_ns) as progress:
+    policy = scheduler_of(host) or system.policy
+    with bar(f"{system.name} under {policy} on {host}", horizon_ns) as progress:
         if machine_of(host) in MACHINES:
             return _run_on_machine(
                 host, system, horizon_ns, seed, trace_path, progress, analysis, linux, counted

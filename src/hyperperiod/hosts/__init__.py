@@ -7,10 +7,21 @@ and `build_job` watches builds; `guests` says what a guest is told; `rings` read
 jobs of its guests.
 """
 
+from enum import StrEnum
+
 HOSTS = ("sim", "xen", "linux")
 """The hosts that every command which runs systems can run them on, as `--on` names them."""
 
-STOCK = ("linux-eevdf", "linux-quota", "linux-deadline")
+
+class Stock(StrEnum):
+    """A scheduler of Linux's own."""
+
+    EEVDF = "eevdf"
+    QUOTA = "quota"
+    DEADLINE = "deadline"
+
+
+STOCK = tuple(f"linux-{scheduler}" for scheduler in Stock)
 """The same machines under schedulers that they have themselves: machine, dash, scheduler."""
 
 

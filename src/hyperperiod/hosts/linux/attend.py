@@ -15,17 +15,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from hyperperiod.hosts import scheduler_of
+from hyperperiod.hosts import STOCK, Stock, scheduler_of
 from hyperperiod.hosts.guests import Workload
 from hyperperiod.hosts.linux import script
 from hyperperiod.hosts.linux.build import KERNEL
 from hyperperiod.hosts.linux.here import LocalRun
 from hyperperiod.hosts.linux.machine import LinuxMachine, RunningLinux, boot
-from hyperperiod.hosts.linux.stock import Stock
 from hyperperiod.hosts.qemu import console_log
 from hyperperiod.hosts.recorded_run import Complaints, RunOptions, until_ready
 from hyperperiod.hosts.watched import PATIENCE_S
-from hyperperiod.model import FailedError
+from hyperperiod.model import FailedError, InputError
 
 COMPLAINTS: Final = Complaints(
     re.compile(rf"^({script.COMPLAINT}|tasks: |events: |supervise: |clients: ).*", re.MULTILINE),
@@ -74,9 +73,19 @@ class LinuxOptions(RunOptions):
     scheduler: Stock | None = None
 
     def under(self, host: str) -> LinuxOptions:
-        """Returns the same options for the scheduler of a host, ours or another (hosts.STOCK)."""
-        stock = scheduler_of(host)
-        return replace(self, scheduler=Stock(stock) if stock else None)
+        """Returns the same options for the scheduler of a host, ours or another (hosts.STOCK).
+
+        InputError for options that do not fit it.
+        """
+        scheduler = Stock(scheduler_of(host)) if host in STOCK else None
+        if scheduler is Stock.DEADLINE:
+            if self.here:
+                allowed = f"vm: all of the machine is set up for {host}"
+                raise InputError("", None, "--in", "here", allowed)
+            if self.thefts:
+                allowed = "another host: threads of SCHED_DEADLINE come before those of real time"
+                raise InputError("", None, "--thefts", f"on {host}", allowed)
+        return replace(self, scheduler=scheduler)
 
 
 class RunFiles(NamedTuple):

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from hyperperiod.hosts import rings
+from hyperperiod.hosts import Stock, rings
 from hyperperiod.hosts.costs import TICK_PERIOD_NS, longest_ns
 from hyperperiod.hosts.guests import counted_flows
 from hyperperiod.hosts.linux import commands, here, live, script, stock
@@ -32,7 +32,6 @@ from hyperperiod.hosts.linux.build import MACHINES, Images, images, programs_fol
 from hyperperiod.hosts.linux.commands import Programs
 from hyperperiod.hosts.linux.machine import LinuxMachine, RunningLinux, boot
 from hyperperiod.hosts.linux.outside import EVENT_LIMIT, Outsider, outside, theft_count
-from hyperperiod.hosts.linux.stock import Stock
 from hyperperiod.hosts.merge import Jobs
 from hyperperiod.hosts.recorded_run import (
     CallTime,
@@ -127,8 +126,6 @@ def record(
         refuse_request(request)
         if options.scheduler is not None:
             stock.refuse(request.system, options.scheduler)
-            if options.here:
-                stock.refuse_here(request.system, options.scheduler)
     built = None if options.here else images(options.kernel)
     programs = [
         commands.find(request.system, built.busybox, MACHINES[built.architecture])
@@ -295,6 +292,8 @@ def _beginning_here(
     """What begins the runs on the kernel of this machine; errors are those of `here`."""
     here.require()
     here.require_free()
+    if options.scheduler is not None:
+        here.require_cgroups()
     pcpus = _pcpus(requests)
     cpus = range(pcpus) if options.cpus is None else options.cpus
     here.require_cpus(cpus, pcpus)
@@ -376,7 +375,8 @@ def read_recorded(
     else:
         decisions = [stock.switches(system, files)]
     if left.interrupted:
-        end_ns = recorded_until(decisions, end_ns)
+        # Nobody had a chance to meet a deadline after the threads were ended.
+        end_ns = recorded_until(decisions, min(end_ns, int(files.get("ended", end_ns))))
     guests = [] if services else list(_domain_rings(system, files))
     return RunRecording(decisions, guests, end_ns, left.interrupted, icount, files)
 

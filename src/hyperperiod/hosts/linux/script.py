@@ -22,10 +22,10 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
+from hyperperiod.hosts import Stock
 from hyperperiod.hosts.guests import Workload, guest_ring_bytes, guest_words
 from hyperperiod.hosts.linux import commands, live, stock
 from hyperperiod.hosts.linux.outside import COUNTING, Outsider, name_of
-from hyperperiod.hosts.linux.stock import Stock
 from hyperperiod.hosts.qemu import ICOUNT_RATE
 from hyperperiod.hosts.recorded_run import LATE
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
@@ -77,6 +77,7 @@ restore() {
     [ -z "$daemon$tasks" ] || wait $daemon $tasks
     [ ! -d "$commands" ] || end_commands
     [ -z "$trace" ] || rmdir "$trace"
+    [ -z "$lent" ] || echo -cpu >/sys/fs/cgroup/cgroup.subtree_control
     [ -z "$asked" ] || rm -rf "$folder"
 }
 end_commands() {
@@ -91,7 +92,7 @@ trap restore EXIT
 trap 'asked=1; exit 1' HUP INT TERM
 export HYPERPERIOD_CONTROL="$tmp/control" PATH="$programs:$PATH"
 counted=$(cat $counting)
-daemon= tasks= asked= trace= commands=/sys/fs/cgroup/hyperperiod-run-$$
+daemon= tasks= asked= trace= lent= commands=/sys/fs/cgroup/hyperperiod-run-$$
 
 limit() {
     :
@@ -182,10 +183,15 @@ OURS = Force(
     "ask start epoch_ns=$epoch force=$force\n",
     'ask rings path="$left/$run/rings"\nask stop\nask clear\n',
 )
-STOCK = Force("", stock.KEEP)
 
 ORDERS = """\
-{ read -r order <"$orders" && kill $tasks; } &
+{
+    read -r order <"$orders" && {
+        clock=$(hyperperiodctl status | sed 's/.*"clock_ns": \\([0-9]*\\).*/\\1/')
+        echo $((clock - epoch)) >"$left/$run/ended"
+        kill $tasks
+    }
+} &
 """
 
 END = """\
@@ -303,7 +309,8 @@ def run_tasks(
     if scheduler is None:
         prepare, asked, force = commands.groups(system), requests(system, own), OURS
     else:
-        prepare, asked, force = stock.groups(system, scheduler, own), iter(()), STOCK
+        prepare, asked = stock.groups(system, scheduler, own), iter(())
+        force = Force("", stock.KEEP)
     return run(number, asked, f"{logs}{prepare}", all_processes, len(processes), force)
 
 

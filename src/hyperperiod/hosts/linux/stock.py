@@ -22,10 +22,10 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
+from hyperperiod.hosts import Stock
 from hyperperiod.hosts.guests import LINUX_DEADLINES_NS
 from hyperperiod.hosts.linux import commands
 from hyperperiod.hosts.linux.outside import name_of
@@ -37,6 +37,7 @@ from hyperperiod.model import (
     InputError,
     Interface,
     PlacedTask,
+    Scheduler,
     Scope,
     System,
     Vcpu,
@@ -44,25 +45,20 @@ from hyperperiod.model import (
     tasks_of,
     vcpus_of,
 )
+from hyperperiod.model.errors import some_names
 from hyperperiod.model.libvirt import PERIODS_NS
 from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.vcpus import interface_result
 from hyperperiod.observe.ftrace import Switch, TraceLines
 from hyperperiod.trace.format import STOLEN, Kind
 
-
-class Stock(StrEnum):
-    """A scheduler of Linux's own; the host is called linux and a dash before it."""
-
-    EEVDF = "eevdf"
-    QUOTA = "quota"
-    DEADLINE = "deadline"
-
-
-WEIGHT: Final = 1000
-"""The weight of a whole cpu; the kernel takes 1 to 10,000."""
+WEIGHT, MOST_WEIGHT = 1000, 10_000
+"""The weight of a whole cpu, and the most that the kernel takes."""
 ADMITTED: Final = Fraction(95, 100)
 """What the kernel admits of each cpu to threads of SCHED_DEADLINE."""
+LEAST_BUDGET_NS: Final = 10_000
+"""The kernel's timer ends no budget of these sooner (`hrtick_start`)."""
+US: Final = 1_000
 LEAST_QUOTA_NS: Final = PERIODS_NS[0]
 BUFFER_KIB: Final = 32 << 10
 """Room for some 400,000 switches of each cpu."""
@@ -84,7 +80,10 @@ set_to "$trace/trace_clock" mono
 set_to "$trace/buffer_size_kb" {BUFFER_KIB}
 set_to "$trace/events/sched/sched_process_fork/enable" 1
 set_to "$trace/events/sched/sched_switch/enable" 1
-set_to /sys/fs/cgroup/cgroup.subtree_control +cpu
+grep -qw cpu /sys/fs/cgroup/cgroup.subtree_control || {{
+    set_to /sys/fs/cgroup/cgroup.subtree_control +cpu
+    lent=1
+}}
 set_to "$commands/cgroup.subtree_control" +cpu
 set_to "$commands/cpu.weight" 10000
 """
@@ -116,14 +115,33 @@ def refuse(system: System, scheduler: Stock) -> None:
         if commands.has_commands(domain) and len(domain.tasks) > 1:
             key = f"domain {domain.name}: command"
             raise _wrong(system, key, f"{len(domain.tasks)} of them", "one", scheduler)
-    match scheduler:
-        case Stock.EEVDF:
-            pass
-        case Stock.QUOTA:
-            for domain in system.domains:
-                _require_quota(system, domain)
-        case Stock.DEADLINE:
-            _refuse_deadline(system)
+        if _weight(domain) > MOST_WEIGHT:
+            found, allowed = f"{float(_share(domain)):.2f} cpus", f"at most {MOST_WEIGHT // WEIGHT}"
+            raise _wrong(system, f"domain {domain.name}: budgets", found, allowed, scheduler)
+        if scheduler is Stock.QUOTA:
+            _require_quota(system, domain)
+    if scheduler is Stock.DEADLINE:
+        _refuse_deadline(system)
+
+
+def not_told(system: System, scheduler: Stock) -> str:
+    """What of a system this scheduler is not told, as a sentence; empty if nothing."""
+    ranked = [
+        f"{domain.name} ({domain.scheduler})"
+        for domain in system.domains
+        if domain.scheduler is not Scheduler.FAIR
+        and len({task.vcpu for task in domain.tasks}) < len(domain.tasks)
+    ]
+    pinned = system.pcpus > 1 and any(vcpu.pcpu is not None for vcpu in vcpus_of(system))
+    found = {
+        f"who comes first in {some_names(ranked)}": ranked,
+        "which pcpu a vcpu is on": pinned,
+        "the quantum": system.quantum_ns,
+        "the spare": system.spare,
+        "who may use extra time": any(domain.extra for domain in system.domains),
+    }
+    left_out = [what for what, is_there in found.items() if is_there]
+    return f"linux-{scheduler} is not told {', '.join(left_out)}" if left_out else ""
 
 
 def _wrong(system: System, key: str, found: str, allowed: str, scheduler: Stock) -> InputError:
@@ -137,27 +155,30 @@ def _servers(domain: Domain) -> list[Interface]:
 
 def _require_quota(system: System, domain: Domain) -> None:
     """InputError for servers that no quota of the kernel's stands for."""
-    servers, (least_ns, most_ns) = _servers(domain), PERIODS_NS
+    servers = _servers(domain)
     if not servers:
         return
     where, periods = f"domain {domain.name}: ", sorted({one.period_ns for one in servers})
     if len(periods) > 1 or len(servers) < domain.vcpus:
         found = "vcpus with different periods, or without"
         raise _wrong(system, f"{where}vcpu", found, "one period for all", Stock.QUOTA)
-    if not least_ns <= periods[0] <= most_ns:
-        allowed = f"{format_time(least_ns)} to {format_time(most_ns)}"
-        found = format_time(periods[0])
-        raise _wrong(system, f"{where}interface.period", found, allowed, Stock.QUOTA)
     budget_ns = sum(one.budget_ns for one in servers)
+    cpu_max(where, budget_ns, periods[0])
     if budget_ns < LEAST_QUOTA_NS:
         found, allowed = format_time(budget_ns), f"at least {format_time(LEAST_QUOTA_NS)}"
         raise _wrong(system, f"{where}interface.budget", found, allowed, Stock.QUOTA)
 
 
-def refuse_here(system: System, scheduler: Stock) -> None:
-    """InputError for a scheduler that is not set up for a part of this machine only."""
-    if scheduler is Stock.DEADLINE:
-        raise _wrong(system, "--in", "here", "vm: all of the machine is set up for it", scheduler)
+def cpu_max(where: str, budget_ns: int, period_ns: int) -> tuple[int, int]:
+    """Returns quota and period (us) of a cgroup, a quota rounded up.
+
+    InputError, about an interface `where`, for a period that the kernel does not take.
+    """
+    least_ns, most_ns = PERIODS_NS
+    if period_ns % US or not least_ns <= period_ns <= most_ns:
+        allowed = f"whole microseconds from {format_time(least_ns)} to {format_time(most_ns)}"
+        raise InputError("", None, f"{where}interface.period", format_time(period_ns), allowed)
+    return -(-budget_ns // US), period_ns // US
 
 
 def _refuse_deadline(system: System) -> None:
@@ -166,25 +187,47 @@ def _refuse_deadline(system: System) -> None:
         allowed = "1, or a global policy: these threads go to any cpu"
         raise _wrong(system, "pcpus", str(system.pcpus), allowed, Stock.DEADLINE)
     for vcpu in vcpus_of(system):
-        if vcpu.interface is None:
-            continue
-        tasks = [one for one in tasks_of(system) if _is_on(one, vcpu)]
-        if len(tasks) > 1 or tasks[0].task.command is not None:
+        tasks = [one.task for one in tasks_of(system) if _is_on(one, vcpu)]
+        if vcpu.interface is not None and (
+            len(tasks) > 1 or any(task.command is not None for task in tasks)
+        ):
             key, found = f"domain {vcpu.name}: task", f"{len(tasks)} of them, or a command"
             raise _wrong(system, key, found, "one of ours for each vcpu", Stock.DEADLINE)
-        least_ns, most_ns = LINUX_DEADLINES_NS
-        if not least_ns <= vcpu.interface.period_ns <= most_ns:
-            key, found = (
-                f"domain {vcpu.name}: interface.period",
-                format_time(vcpu.interface.period_ns),
-            )
+    for index, domain in enumerate(system.domains):
+        require_taken(f"domain[{index}]", domain)
+    require_admitted("", system.domains, system.pcpus)
+
+
+def require_taken(key: str, domain: Domain) -> None:
+    """InputError for servers of a domain that SCHED_DEADLINE refuses by themselves."""
+    least_ns, most_ns = LINUX_DEADLINES_NS
+    for number, keys in enumerate(domain.each_vcpu):
+        own = f"{key}.vcpu[{number}]" if domain.own_vcpus else key
+        server = keys.interface
+        if server is None:
+            continue
+        if not least_ns <= server.period_ns <= most_ns:
             allowed = f"{format_time(least_ns)} to {format_time(most_ns)}"
-            raise _wrong(system, key, found, allowed, Stock.DEADLINE)
-    share = sum((_share(domain) for domain in system.domains), Fraction(0))
-    if share > ADMITTED * system.pcpus:
-        found = f"{float(100 * share):.1f} % of a cpu"
-        allowed = f"at most {float(100 * ADMITTED * system.pcpus):.0f} %"
-        raise _wrong(system, "budgets of all servers", found, allowed, Stock.DEADLINE)
+            found = format_time(server.period_ns)
+            raise InputError("", None, f"{own}.interface.period", found, allowed)
+        if server.budget_ns < LEAST_BUDGET_NS:
+            allowed = f"at least {format_time(LEAST_BUDGET_NS)}"
+            found = format_time(server.budget_ns)
+            raise InputError("", None, f"{own}.interface.budget", found, allowed)
+
+
+def require_admitted(where: str, domains: Sequence[Domain], cpus: int) -> None:
+    """InputError for servers of domains that SCHED_DEADLINE refuses together, on so many cpus."""
+    share, most = sum(map(_share, domains), Fraction(0)), ADMITTED * cpus
+    if share > most:
+        raise InputError(
+            "",
+            None,
+            f"budgets of the servers{where}",
+            f"{100 * float(share):.1f} % of a cpu",
+            f"{100 * float(most):.0f} %, which is what the kernel admits (shorter interface periods"
+            " may need less)",
+        )
 
 
 def _is_on(placed: PlacedTask, vcpu: Vcpu) -> bool:
@@ -196,6 +239,10 @@ def _share(domain: Domain) -> Fraction:
     return sum((Fraction(one.budget_ns, one.period_ns) for one in _servers(domain)), Fraction(0))
 
 
+def _weight(domain: Domain) -> int:
+    return max(1, round(WEIGHT * _share(domain)))
+
+
 def groups(system: System, scheduler: Stock, cpus: Sequence[int]) -> str:
     """The part of a script that makes the cgroups of a system's domains, to run on these cpus."""
     lines = [f'own="{" ".join(map(str, cpus))}"\n', PREPARE]
@@ -203,12 +250,11 @@ def groups(system: System, scheduler: Stock, cpus: Sequence[int]) -> str:
         lines.append(BUDGETS_END)
     for number, domain in enumerate(system.domains):
         servers, group = _servers(domain), group_of(system, number)
-        weight = max(1, round(WEIGHT * _share(domain)))
-        lines.append(f"mkdir -p {group}\nset_to {group}/cpu.weight {weight}\n")
+        lines.append(f"mkdir -p {group}\nset_to {group}/cpu.weight {_weight(domain)}\n")
         if scheduler is Stock.QUOTA and servers:
-            quota_us = sum(one.budget_ns for one in servers) // 1000
-            maximum = f"{quota_us} {servers[0].period_ns // 1000}"
-            lines.append(f'set_to {group}/cpu.max "{maximum}"\n')
+            budget_ns = sum(one.budget_ns for one in servers)
+            quota_us, period_us = cpu_max("", budget_ns, servers[0].period_ns)
+            lines.append(f'set_to {group}/cpu.max "{quota_us} {period_us}"\n')
     return "".join(lines)
 
 
