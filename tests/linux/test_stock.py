@@ -32,6 +32,7 @@ from hyperperiod.hosts.linux.stock import not_told, refuse, switches
 from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import FailedError, InputError, MissingError, System
+from hyperperiod.model.libvirt import OVERDRAWN_NS
 from hyperperiod.runs import simulate
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.format import NONE, STOLEN, Kind, read
@@ -325,9 +326,9 @@ def test_a_limit_on_servers_is_refused_where_there_are_none() -> None:
 HUNGRY: list[dict[str, Any]] = [
     {"name": "control", "interface": server(4, 10),
      "task": [{"name": "loop", "period": 20 * MS, "wcet": 3 * MS}]},
-    {"name": "camera", "interface": server(6, 20),
+    {"name": "camera", "interface": server(7.5, 25),
      "task": [{"name": "picture", "period": 40 * MS, "wcet": 8 * MS, "etf": 0.6}]},
-    {"name": "batch", "interface": server(3.75, 25), **BUSY},
+    {"name": "batch", "interface": server(3, 20), **BUSY},
     REST,
 ]  # fmt: skip
 HORIZON_NS = 400 * MS
@@ -364,7 +365,9 @@ def test_the_kernel_does_what_it_is_told(tmp_path: Path) -> None:
             assert abs(own.response_ns.mean - kernels.response_ns.mean) < CLOSE_NS
     batch = [found[name].domains[2].supply_ns for name in ("deadline", "quota", "eevdf")]
     assert batch[0] == pytest.approx(0.15 * HORIZON_NS, rel=0.01)
-    assert batch[1] == pytest.approx(0.15 * HORIZON_NS, abs=5 * MS)
+    # A window touches one period more than it has, and a quota may be overdrawn at its end.
+    most_ns = 0.15 * HORIZON_NS + 3 * MS + OVERDRAWN_NS
+    assert 0.15 * HORIZON_NS - 5 * MS < batch[1] <= most_ns
     assert batch[2] > 0.4 * HORIZON_NS
     assert found["eevdf"].domains[3].supply_ns < 0.02 * HORIZON_NS
 
