@@ -47,6 +47,24 @@ PICTURES: Final = {
         1020,
         "section:not(.verdicts, #each-task){display:none}",
     ),
+    "linux-stock": Picture(
+        (
+            "compare",
+            "systems/hungry-neighbours.toml",
+            "--in",
+            "vm",
+            "--horizon",
+            "2s",
+            "--hosts",
+            "linux,linux-eevdf,linux-quota,linux-deadline",
+            "--fail-on",
+            "max>1s",
+        ),
+        "",
+        1120,
+        780,
+        "section:not(.verdicts, #each-task){display:none}",
+    ),
 }
 
 

@@ -27,7 +27,7 @@
 #define RANKS 98u
 
 /* One thread for each task, as programs for Linux have it. */
-const hp_u32 turns = 1;
+hp_u32 turns = 1;
 
 /* As the kernel keeps it in the thread's memory. */
 const volatile hp_u32 *vcpu_here(void) {
@@ -35,15 +35,6 @@ const volatile hp_u32 *vcpu_here(void) {
 
     return &((const volatile struct rseq *)(self + __rseq_offset))->cpu_id;
 }
-
-/* What sched_setattr takes; not every C library has it. */
-struct attributes {
-    hp_u32 size, policy;
-    hp_u64 flags;
-    int nice;
-    hp_u32 priority;
-    hp_u64 runtime_ns, deadline_ns, period_ns;
-};
 
 static struct attributes attributes_of(const struct arguments *told, const struct task *task) {
     struct attributes wanted = {.size = sizeof wanted, .policy = SCHED_OTHER};

@@ -8,20 +8,28 @@
 // It is told the words of docs/xen/guests.md in the file WORDS, where `memory` is as of a guest
 // whose ring begins after RING_OFFSET: the file RING has what is left. There is a SERVER for each
 // vcpu. Each thread asks hyperperiodd to be attached to the server of its task: with its rank as
-// its key where tasks go by rank, with its relative deadline under edf. When all are, the file
-// READY is made, in a folder that all domains of the run have: items of flows go from one to the
-// other there (hops.c). The process ends at the horizon. What is wrong it says on standard output.
+// its key where tasks go by rank, with its relative deadline under edf.
+//
+// A SERVER that is NAME= is none of hyperperiodd's: its threads are called NAME, and are what the
+// kernel's own scheduler makes of ordinary threads. With NAME=BUDGET/PERIOD (ns) they are those of
+// SCHED_DEADLINE. Each task has one thread then, as other programs have it.
+//
+// When all threads are in their places, the file READY is made, in a folder that all domains of the
+// run have: items of flows go from one to the other there (hops.c). The process ends at the
+// horizon. What is wrong it says on standard output.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <libgen.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -33,7 +41,7 @@
 #define LAST_KEY 0x3fffffffffffffffull /* the highest that hyperperiodd takes */
 #define DONE "{\"ok\": true"
 
-const hp_u32 turns = TURNS_MOST;
+hp_u32 turns = TURNS_MOST;
 
 static struct arguments told;
 static char **servers; /* by vcpu */
@@ -79,12 +87,34 @@ static void attach(const struct task *task) {
     ask(request);
 }
 
+/* Leaves the thread to the kernel's own scheduler, which is told what stands behind the name. */
+static void leave_to_kernel(char *named) {
+    struct attributes wanted = {.size = sizeof wanted, .policy = SCHED_DEADLINE};
+    unsigned long long budget_ns, period_ns;
+    int length;
+
+    if (sscanf(named, "%*[^=]%n=%llu/%llu", &length, &budget_ns, &period_ns) == 2) {
+        wanted.runtime_ns = budget_ns;
+        wanted.deadline_ns = wanted.period_ns = period_ns;
+        if (syscall(SYS_sched_setattr, 0, &wanted, 0) != 0)
+            give_up("the kernel does not take a thread under SCHED_DEADLINE");
+    }
+    prctl(PR_SET_NAME, strndupa(named, (size_t)length));
+}
+
+static int is_left_to_kernel(const char *server) {
+    return strchr(server, '=') != NULL;
+}
+
 void take_place(const struct arguments *arguments, const struct task *task) {
     vcpu = task->vcpu == HP_NONE ? 0 : task->vcpu;
     /* Ordinary threads wake up to 50 us late otherwise, to save power. */
     prctl(PR_SET_TIMERSLACK, 1);
     pthread_mutex_lock(&asking);
-    attach(task);
+    if (is_left_to_kernel(servers[vcpu]))
+        leave_to_kernel(servers[vcpu]);
+    else
+        attach(task);
     if (++placed == threads_of(arguments) && open(ready, O_CREAT | O_WRONLY, 0600) < 0)
         give_up("the file that says that it is ready cannot be made");
     pthread_mutex_unlock(&asking);
@@ -124,6 +154,8 @@ int main(int count, char **words) {
         give_up("as many servers as vcpus are needed");
     ready = words[3];
     servers = words + 4;
+    if (is_left_to_kernel(servers[0]))
+        turns = 1;
     memory = map_ring(words[2]);
     /* No page is missing once tasks run. */
     if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)

@@ -42,6 +42,15 @@ void hops_pass_on(hp_u64 place, hp_u64 ticks);
 /* words.c: reads what is told in a file; what is wrong there is the end. */
 void read_words(const char *path, struct arguments *told);
 
+/* What sched_setattr takes; not every C library has it. */
+struct attributes {
+    hp_u32 size, policy;
+    hp_u64 flags;
+    int nice;
+    hp_u32 priority;
+    hp_u64 runtime_ns, deadline_ns, period_ns;
+};
+
 /* What each of the programs has of its own: */
 
 /* Says what is wrong, and stops. */
@@ -50,7 +59,7 @@ _Noreturn void give_up(const char *what);
 /* How many threads take the jobs of a task in turns, at most TURNS_MOST. With several, a job that
  * is released before the one before it has finished wakes up for itself, and has its own place. */
 #define TURNS_MOST 4u
-extern const hp_u32 turns;
+extern hp_u32 turns;
 
 /* The threads of a task: one where a release hangs on the completion before it. */
 static inline hp_u32 turns_of(const struct task *task) {

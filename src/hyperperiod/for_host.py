@@ -10,6 +10,7 @@ with them, that is said loudly: such a proof does not survive the host.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import ceil
 from typing import Final, NamedTuple, TypedDict
@@ -42,13 +43,15 @@ class ForHost(NamedTuple):
     """A system with every interface and the host's overheads, and what is proved of it.
 
     `system` is what runs: its `[[stolen]]` tables are the file's. `judged` has those of the host.
-    `remedy` says what would make a proof of it, where it does not survive.
+    `remedy` says what would make a proof of it, where it does not survive, and `not_told` what of
+    it a scheduler that is none of ours does not know.
     """
 
     system: System
     judged: Analysis
     counted: CountedResult
     remedy: str = ""
+    not_told: str = ""
 
     @property
     def survives(self) -> bool:
@@ -61,20 +64,22 @@ class ForHost(NamedTuple):
         return self.judged.resolution.known()
 
     @property
+    def verdict(self) -> str:
+        """Whether every deadline holds with the overheads that were counted, and which do not."""
+        words = {True: "yes", False: "no", None: "unknown"}
+        verdict, names = words[self.counted.schedulable], self.counted.not_proved
+        return f"{verdict} (not proved: {some_names(names)})" if names else verdict
+
+    @property
     def sentence(self) -> str:
         """Whose overheads were counted, and what holds with them."""
-        words = {True: "yes", False: "no", None: "unknown"}
-        verdict = words[self.counted.schedulable]
-        text = f"overheads: {self.counted.source}; schedulable with them? {verdict}"
-        names = self.counted.not_proved
-        if names:
-            text += f" (not proved: {some_names(names)})"
+        text = f"overheads: {self.counted.source}; schedulable with them? {self.verdict}"
         if not self.survives:
             text += (
                 "\nwarning: the proof does not survive the host: without overheads every deadline"
                 f" holds, with these it is not proved. {self.remedy}"
             )
-        return text
+        return f"{text}\n{self.not_told}" if self.not_told else text
 
     @property
     def readme(self) -> str:
@@ -100,12 +105,14 @@ def for_host(
     margin: Fraction | None = None,
     grid_ns: int | None = None,
     computed_grid_ns: int = 1,
+    judged_as: Callable[[System], System] = lambda system: system,
 ) -> ForHost:
     """The system as `host` ("xen", "linux", `NONE` for one with tables) is to be given it.
 
     `overheads` is the name of a file, or "none"; budgets become larger by `margin`, `grid_ns` and
-    `computed_grid_ns` (`widened`). Raises InputError for a file that has no
-    overheads, and for a domain that no interface can be computed for.
+    `computed_grid_ns` (`widened`). What is judged is what `judged_as` makes of it. Raises
+    InputError for a file that has no overheads, and for a domain that no interface can be computed
+    for.
     """
     if host != NONE:
         refuse_table(system)
@@ -117,12 +124,12 @@ def for_host(
         # None that holds with them: those without, which are then not proved.
         completed = complete(Analysis(system.replace(overheads=Overheads(), stolen=())))
     completed = widened(system, completed, margin, grid_ns, computed_grid_ns)
-    analysed = completed.replace(overheads=costs.overheads, stolen=costs.stolen)
+    analysed = judged_as(completed.replace(overheads=costs.overheads, stolen=costs.stolen))
     judged = Analysis(analysed)
     result = judged.result()
     without = result.schedulable
     if without is not True:
-        plain = completed.replace(overheads=Overheads(), stolen=())
+        plain = judged_as(completed.replace(overheads=Overheads(), stolen=()))
         without = Analysis(plain).result().schedulable
     counted = CountedResult(
         source=source,

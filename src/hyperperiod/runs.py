@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hyperperiod.analysis import Analysis, resolve
+from hyperperiod.hosts import STOCK
 from hyperperiod.hosts.refuse import refuse
 from hyperperiod.model import InputError, Scheduler, System, on_own_pcpus, with_policy
 
@@ -153,10 +154,10 @@ def _with_overruns(
 ) -> RunResult:
     """The result with who was hurt by the overruns of the system, whose interfaces are known.
 
-    Of what the simulator cannot run, nobody says so.
+    Of what the simulator cannot run, and of schedulers that it has not, nobody says so.
     """
     fair = any(domain.scheduler is Scheduler.FAIR for domain in system.domains)
-    if not system.overruns or result.interrupted or fair:
+    if not system.overruns or result.interrupted or fair or result.host in STOCK:
         return result
     from hyperperiod.hosts.sim import HOST, run
     from hyperperiod.overruns import overruns_result

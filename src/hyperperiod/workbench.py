@@ -15,11 +15,13 @@ import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod import runs
 from hyperperiod.analysis import Analysis, resolve
+from hyperperiod.hosts import STOCK
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.hosts.rule import Rule
 from hyperperiod.model import (
@@ -135,9 +137,10 @@ def compare(
     """Runs a system under several policies, or on several hosts, side by side.
 
     If not said, `policies` are all known ones that fit the system, or with `hosts` its own. Hosts
-    are "sim" (alone, if not said), "xen" and "linux", the last two in QEMU. Interfaces are computed
-    once, under the system's own policy; releases and execution times come from the seed alone, so
-    that runs of one seed differ in their policy or host and in nothing else.
+    are "sim" (alone, if not said), "xen" and "linux", and Linux under schedulers that it has
+    itself, "linux-eevdf", "linux-quota" and "linux-deadline"; all but the first in QEMU. Interfaces
+    are computed once, under the system's own policy; releases and execution times come from the
+    seed alone, so that runs of one seed differ in their policy or host and in nothing else.
     """
     horizon_ns = _time_ns(horizon, "horizon")
     places = ["sim"] if hosts is None else _hosts(hosts)
@@ -148,13 +151,24 @@ def compare(
         chosen = _policies(policies)
     drawn = _seeds(seeds)
     found = []
-    for policy in chosen:
+    for number, policy in enumerate(chosen):
         changed = with_policy(whole, policy)
         analysis = Analysis(changed)
+        # A scheduler that the host has itself knows none of our policies.
+        where = [host for host in places if host not in STOCK or number == 0]
         found += [
-            _RUNS[host](changed, horizon_ns, seed, analysis) for host in places for seed in drawn
+            _RUNS[host](changed, horizon_ns, seed, analysis) for host in where for seed in drawn
         ]
     return _side_by_side(found)
+
+
+def _on_linux(
+    host: str, system: System, horizon_ns: int, seed: int, analysis: Analysis
+) -> RunResult:
+    from hyperperiod.hosts.linux.attend import LinuxOptions
+
+    options = LinuxOptions().under(host)
+    return runs.run_on_linux(system, horizon_ns, seed, analysis=analysis, options=options)
 
 
 _RUNS: dict[str, Callable[[System, int, int, Analysis], RunResult]] = {
@@ -164,9 +178,7 @@ _RUNS: dict[str, Callable[[System, int, int, Analysis], RunResult]] = {
     "xen": lambda system, horizon_ns, seed, analysis: runs.run_on_xen(
         system, horizon_ns, seed, analysis=analysis
     ),
-    "linux": lambda system, horizon_ns, seed, analysis: runs.run_on_linux(
-        system, horizon_ns, seed, analysis=analysis
-    ),
+    **{host: partial(_on_linux, host) for host in ("linux", *STOCK)},
 }
 """What runs a system on each host."""
 

@@ -12,9 +12,14 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.support import worlds
 
+from hyperperiod import runs
 from hyperperiod.cli import main
+from hyperperiod.hosts import Stock
 from hyperperiod.hosts.guard import parse_guard, tripped
-from hyperperiod.model import InputError
+from hyperperiod.hosts.linux import here
+from hyperperiod.hosts.result import RunResult
+from hyperperiod.model import InputError, System
+from hyperperiod.runs import simulate
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 OVERLOAD = str(SYSTEMS / "overload.toml")
@@ -114,6 +119,41 @@ def test_a_system_after_a_result_is_run_as_that_was(tmp_path: Path, seed: int) -
     done = run("compare", str(file), str(longer), "--fail-on", "max>+0ns")
     assert done.exit_code == 1
     assert "in longer.toml" in done.stderr
+
+
+@pytest.mark.parametrize(("host", "scheduler"), [("linux", None), ("linux-quota", Stock.QUOTA)])
+def test_a_system_after_a_result_of_linux_is_run_under_its_scheduler(
+    kept: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    scheduler: Stock | None,
+) -> None:
+    """On a machine that is not booted: it simulates, and writes down what it was asked for."""
+    asked: list[Any] = []
+
+    def simulated(system: System, horizon_ns: int, seed: int, *_: Any, **more: Any) -> RunResult:
+        asked.append(more["options"].scheduler)
+        return simulate(system, horizon_ns, seed)
+
+    monkeypatch.setattr(here, "lacks", lambda: "no sched_ext")
+    monkeypatch.setattr(runs, "run_on_linux", simulated)
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "kept.json"
+    file.write_text(json.dumps(json.loads(Path(kept[0]).read_text()) | {"host": host}))
+    done = run("compare", str(file), OVERLOAD, "--fail-on", "max>+0ns")
+    assert (done.exit_code, asked) == (0, [scheduler])
+
+
+@pytest.mark.parametrize("host", ["linux-foo", "xen-quota", "sim-foo"])
+def test_a_result_of_a_host_that_there_is_not_says_so(
+    kept: list[str], tmp_path: Path, host: str
+) -> None:
+    file = tmp_path / "kept.json"
+    file.write_text(json.dumps(json.loads(Path(kept[0]).read_text()) | {"host": host}))
+    done = run("compare", str(file), OVERLOAD)
+    assert done.exit_code == 2
+    assert f"{file}: host: found {host}; allowed: sim, xen, linux" in done.stderr
 
 
 def test_one_system_is_compared_at_most(kept: list[str]) -> None:

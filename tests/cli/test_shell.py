@@ -16,6 +16,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
+from hyperperiod.hosts import HOSTS, STOCK
 from hyperperiod.hosts.linux import members
 
 TOP = Path(__file__).parents[2]
@@ -37,7 +38,7 @@ def test_commands_and_options() -> None:
     assert words("an") == ["analyze"]
     assert words("trace", "c") == ["check", "convert"]
     assert words("simulate", "x.toml", "--re") == ["--report"]
-    assert words("run", "x.toml", "--on", "") == ["sim", "xen", "linux"]
+    assert words("run", "x.toml", "--on", "") == [*HOSTS, *STOCK]
     assert "trace" in words("")
 
 
@@ -71,7 +72,10 @@ def test_policies_and_hosts() -> None:
     assert words("compare", "x.toml", "--policies", "ptps,w") == ["ptps,wcps"]
     assert words("compare", "x.toml", "--policies", "ptps,pt") == []
     assert words("latency", "--policies", "ptps,crps,cr") == []
-    assert words("compare", "x.toml", "--hosts", "sim,") == ["sim,xen", "sim,linux"]
+    assert words("compare", "x.toml", "--hosts", "sim,x") == ["sim,xen"]
+    assert words("compare", "x.toml", "--hosts", "linux-eevdf,linux-q") == [
+        "linux-eevdf,linux-quota"
+    ]
 
 
 @pytest.mark.parametrize("more", [["--json"], []])

@@ -17,7 +17,8 @@ from hyperperiod._analysis import Shape
 from hyperperiod.analysis import analyze
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.export import HOSTS, write_folder
-from hyperperiod.export.quota import US, quota_us
+from hyperperiod.export.quota import quota_us
+from hyperperiod.hosts.linux.stock import US
 from hyperperiod.model import InputError, Interface, System, load_system
 
 MS = 1_000_000

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import hyperperiod as hp
 from hyperperiod import _sim
 from hyperperiod.cli import main
+from hyperperiod.hosts.linux.attend import LinuxOptions
 from hyperperiod.hosts.sim import make_scenario
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Kind, read
@@ -194,15 +195,19 @@ def test_compare_on_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert hp.compare(system, "300ms", hosts=["sim"]).to_dict() == said
     for host in ("xen", "linux"):
 
-        def run(*arguments: Any, host: str = host, **options: Any) -> hp.RunResult:
-            return simulate(*arguments, **options).replace(host=host)
+        def run(
+            *arguments: Any, host: str = host, options: LinuxOptions | None = None, **more: Any
+        ) -> hp.RunResult:
+            stock = options.scheduler if options else None
+            return simulate(*arguments, **more).replace(host=f"{host}-{stock}" if stock else host)
 
         monkeypatch.setattr(f"hyperperiod.runs.run_on_{host}", run)
-    found = hp.compare(system, "300ms", ["ptps", "crps"], seeds=[1, 2], hosts=["linux", "xen"])
+    hosts = ["linux", "xen", "linux-quota"]
+    found = hp.compare(system, "300ms", ["ptps", "crps"], seeds=[1, 2], hosts=hosts)
     assert [(run.policy, run.host, run.seed) for run in found.results] == [
         (policy, host, seed)
-        for policy in ("ptps", "crps")
-        for host in ("linux", "xen")
+        for policy, where in (("ptps", hosts), ("crps", hosts[:2]))
+        for host in where
         for seed in (1, 2)
     ]
     alike = hp.compare(system, "300ms", ["ptps", "crps"], seeds=[1, 2])

@@ -12,9 +12,16 @@ from click.core import ParameterSource
 
 from hyperperiod.analysis import resolve
 from hyperperiod.cli import complete
-from hyperperiod.cli.execute import MACHINES, on_linux, run_on, terminated_as_interrupted
+from hyperperiod.cli.execute import (
+    MACHINES,
+    on_linux,
+    ready_for,
+    run_on,
+    terminated_as_interrupted,
+)
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
+    ALL_HOSTS,
     fail_on_option,
     horizon_option,
     json_option,
@@ -30,16 +37,22 @@ from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.systems import about, read_system, require_host_levels
 from hyperperiod.cli.tables.compare import comparison_tables
 from hyperperiod.cli.tables.run import misses_text
-from hyperperiod.hosts.guard import parse_guard, require_same_tasks, tripped
+from hyperperiod.hosts import STOCK, machine_of, scheduler_of
+from hyperperiod.hosts.guard import parse_guard, require_same_tasks, require_values, tripped
 from hyperperiod.hosts.result import ComparisonResult, RunResult, series_names
 from hyperperiod.model import InputError, Policy, System, fitting_policies, with_policy
+from hyperperiod.model.errors import did_you_mean
 from hyperperiod.model.result_kinds import load_json, read_result
 from hyperperiod.model.result_object import json_text
 from hyperperiod.whole_file import require_different, whole_file
 
 if TYPE_CHECKING:
-    from hyperperiod.for_host import ForHost
+    from hyperperiod.for_host import ForHost, HostCostOptions
     from hyperperiod.hosts.linux.attend import LinuxOptions
+
+
+NO_COSTS: HostCostOptions = {"overheads": None, "margin": None, "grid_ns": None}
+"""A comparison has no options for them."""
 
 
 @click.command()
@@ -63,7 +76,8 @@ if TYPE_CHECKING:
     callback=read_hosts,
     shell_complete=complete.several_hosts,
     metavar="H,H,...",
-    help="Which hosts, such as sim,xen: prediction beside measurement.",
+    help="Which hosts, such as sim,xen: prediction beside measurement; or linux,linux-eevdf: our"
+    " scheduler beside one that Linux has itself.",
 )
 @fail_on_option("dmr>0, short>0, max>8ms, or p99>+5%, which is more than in the first run")
 @linux_options
@@ -106,7 +120,9 @@ def compare(
     if kept:
         _refuse_with_files(ctx, report_file)
         results, names = _kept([*kept, *systems]), [Path(file).name for file in [*kept, *systems]]
+        require_values(guards, [result.host for result in results])
     else:
+        require_values(guards, hosts or ())
         machine = on_linux(hosts or (), place, cpus, thefts=thefts, kernel=kernel)
         results, sentences = _ran(
             systems[0], policies, hosts, horizon_ns, seed, report_file, machine
@@ -148,7 +164,7 @@ def _refuse_with_files(ctx: click.Context, report_file: str | None) -> None:
 def _kept(files: list[str]) -> list[RunResult]:
     """The results in files, all of the same tasks; of a system the result of a run as the first."""
     results = [_kept_run(file) for file in files if file.endswith(".json")]
-    results += [_ran_as(results[0], file) for file in files[len(results) :]]
+    results += [_ran_as(results[0], files[0], file) for file in files[len(results) :]]
     require_same_tasks(results, files)
     return results
 
@@ -168,13 +184,17 @@ def _kept_run(file: str) -> RunResult:
     return read_result(RunResult, values, file)
 
 
-def _ran_as(first: RunResult, system_file: str) -> RunResult:
+def _ran_as(first: RunResult, kept: str, system_file: str) -> RunResult:
     """The result of the system under its own policy, on the host, horizon and seed of another."""
     system = read_system(system_file, None)
     require_host_levels(system, system_file)
     seed = 1 if first.seed is None else first.seed
+    if first.host not in ALL_HOSTS:
+        allowed = ", ".join(ALL_HOSTS) + did_you_mean(first.host, ALL_HOSTS)
+        raise InputError(kept, None, "host", first.host, allowed)
+    machine = on_linux([first.host], None, None, thefts=False)
     with about(system_file):
-        return run_on(first.host, system, first.horizon_ns, seed, None)
+        return run_on(first.host, system, first.horizon_ns, seed, None, linux=machine)
 
 
 def _ran(
@@ -186,7 +206,7 @@ def _ran(
     report_file: str | None,
     machine: LinuxOptions | None,
 ) -> tuple[list[RunResult], tuple[str, ...]]:
-    machines = [host for host in hosts or () if host in MACHINES]
+    machines = [host for host in hosts or () if machine_of(host) in MACHINES]
     systems, ready = _systems(system_file, policies, machines, own_only=hosts is not None)
     require_different({"SYSTEM": system_file, "--report": report_file})
     with about(system_file), whole_file(report_file, "--report") as report_path:
@@ -207,8 +227,9 @@ def _systems(
         if machines:
             from hyperperiod.for_host import for_host
 
-            ready = for_host(system, machines[0])
-            click.echo(ready.sentence, err=True)
+            ready = for_host(system, machine_of(machines[0]))
+            told = ready_for(system, machines[0], NO_COSTS) if machines[0] in STOCK else ready
+            click.echo(told.sentence, err=True)
             system = ready.system.replace(overheads=system.overheads)
         else:
             system = resolve(system)
@@ -232,11 +253,18 @@ def _results(
     With them what lies between hosts, in sentences.
     """
     results: list[RunResult] = []
+    # A scheduler that the host has itself knows none of our policies.
+    runs = [
+        (system, host)
+        for number, system in enumerate(systems)
+        for host in hosts
+        if host not in STOCK or number == 0
+    ]
+    proved = _proved(runs)
     with (
         terminated_as_interrupted(),
         tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
     ):
-        runs = [(system, host) for system in systems for host in hosts]
         traces = [
             Path(folder) / f"{index}.hpt" if report_path else None for index in range(len(runs))
         ]
@@ -248,13 +276,28 @@ def _results(
         if ready is not None and not results[-1].interrupted:
             from hyperperiod.host_differences import difference_sentences
 
-            sentences = difference_sentences(results, ready)
+            sentences = (*difference_sentences(results, ready), *proved)
         if report_path is not None:
             from hyperperiod.report import compare_report
 
             with reading_bar(f"comparison of {systems[0].name}") as progress:
                 compare_report(report_path, results, traces[: len(results)], progress, sentences)
     return results, sentences
+
+
+def _proved(runs: list[tuple[System, str]]) -> list[str]:
+    """What is proved of each run on a machine, with what that takes, and what its scheduler is not
+    told; nothing where no host has a scheduler of its own."""
+    if not any(host in STOCK for _, host in runs):
+        return []
+    sentences = []
+    for system, host in runs:
+        if machine_of(host) in MACHINES:
+            found = ready_for(system, host, NO_COSTS)
+            policy = scheduler_of(host) or system.policy
+            text = f"{policy} on {host}: schedulable with its overheads? {found.verdict}"
+            sentences += [text, found.not_told] if found.not_told else [text]
+    return sentences
 
 
 def _show(found: ComparisonResult, names: list[str], *, kept: bool) -> None:

@@ -29,6 +29,7 @@ from hyperperiod.cli.systems import (
     require_host_levels,
     write_certificate,
 )
+from hyperperiod.hosts import STOCK, machine_of, scheduler_of
 from hyperperiod.model import InputError, MissingError, Policy, System, format_time
 from hyperperiod.model.result_object import json_text
 from hyperperiod.runs import simulate
@@ -84,7 +85,7 @@ class RunOrder(NamedTuple):
 
 def execute(order: RunOrder) -> int:
     """Runs the system of an order, writes and prints what was asked for; the exit code."""
-    guards = _guards(order.conditions)
+    guards = _guards(order.conditions, order.host)
     linux = on_linux(
         [order.host], order.place, order.cpus, thefts=order.thefts, kernel=order.kernel
     )
@@ -123,7 +124,12 @@ def execute(order: RunOrder) -> int:
             jobs=jobs,
         )
         if order.certificate is not None or report_path is not None:
-            proved = analysis.result()
+            if ready is not None and order.host in STOCK:
+                from hyperperiod.export.judged import stock_page
+
+                system, proved = stock_page(ready, order.host)
+            else:
+                proved = analysis.result()
             certificate = None
             if order.certificate is not None:
                 certificate = write_certificate(order.certificate, analysis, proved, file)
@@ -148,7 +154,7 @@ def _jobs(file: str | None, system: System) -> RecordedJobs | None:
 
 def _certified_file(order: RunOrder) -> bytes:
     """The system file, of which there will be a certificate; InputError on a real machine."""
-    if order.host in MACHINES:
+    if machine_of(order.host) in MACHINES:
         found = f"on {order.host}, which runs the system with overheads of its own"
         raise InputError("", None, "--certificate", found, "a run in the simulator")
     require_writable(order.certificate, "--certificate")
@@ -162,23 +168,34 @@ def _for_machine(system: System, order: RunOrder) -> ForHost | None:
         "margin": order.margin,
         "grid_ns": order.grid_ns,
     }
-    if order.host not in MACHINES:
+    if machine_of(order.host) not in MACHINES:
         refuse_host_costs(f"on {order.host}", f"on {' or '.join(MACHINES)}", **costs)
         return None
-    from hyperperiod.for_host import for_host
-
-    ready = for_host(system, order.host, **costs)
+    ready = ready_for(system, order.host, costs)
     click.echo(ready.sentence, err=True)
     return ready
 
 
-def _guards(conditions: Sequence[str]) -> list[Guard]:
+def ready_for(system: System, host: str, costs: HostCostOptions) -> ForHost:
+    """The system as a machine is to be given it, whosever scheduler it has."""
+    if host in STOCK:
+        from hyperperiod.export.judged import for_stock
+
+        return for_stock(system, host, **costs)
+    from hyperperiod.for_host import for_host
+
+    return for_host(system, host, **costs)
+
+
+def _guards(conditions: Sequence[str], host: str) -> list[Guard]:
     """The limits of `--fail-on`, none of which is on top of another run's value."""
     if not conditions:
         return []
-    from hyperperiod.hosts.guard import parse_guard
+    from hyperperiod.hosts.guard import parse_guard, require_values
 
-    return [parse_guard(condition, on_top=False) for condition in conditions]
+    guards = [parse_guard(condition, on_top=False) for condition in conditions]
+    require_values(guards, [host])
+    return guards
 
 
 def _held_to(guards: Sequence[Guard], result: RunResult) -> int:
@@ -202,7 +219,7 @@ def on_linux(
     kernel: str | None = None,
 ) -> LinuxOptions | None:
     """Returns on which Linux a system runs, and says so on standard error; None: on none."""
-    if "linux" not in hosts:
+    if "linux" not in map(machine_of, hosts):
         options = {
             "--in": place is not None,
             "--cpus": cpus is not None,
@@ -228,12 +245,15 @@ def on_linux(
         raise click.UsageError("found --cpus of a machine in QEMU; allowed: with --in here")
     elif place is None and kernel is None:
         click.echo(f"{lacking}: on Debian's, in QEMU (--in vm)", err=True)
-    return LinuxOptions(
+    found = LinuxOptions(
         here=here,
         cpus=None if cpus is None else tuple(cpus),
         kernel=kernel or KERNEL,
         thefts=thefts,
     )
+    for host in hosts:
+        found.under(host)
+    return found
 
 
 def run_on(
@@ -249,8 +269,9 @@ def run_on(
     jobs: RecordedJobs | None = None,
 ) -> RunResult:
     """The result of one run, with a bar on standard error meanwhile."""
-    with bar(f"{system.name} under {system.policy} on {host}", horizon_ns) as progress:
-        if host in MACHINES:
+    policy = scheduler_of(host) or system.policy
+    with bar(f"{system.name} under {policy} on {host}", horizon_ns) as progress:
+        if machine_of(host) in MACHINES:
             return _run_on_machine(
                 host, system, horizon_ns, seed, trace_path, progress, analysis, linux, counted
             )
@@ -344,7 +365,7 @@ def _runner(host: str, folder: Path, linux: LinuxOptions | None) -> Callable[...
 
         return partial(runs.run_on_xen, options=XenOptions(folder=folder))
     assert linux is not None, "on_linux was asked"
-    return partial(runs.run_on_linux, options=replace(linux, folder=folder))
+    return partial(runs.run_on_linux, options=replace(linux.under(host), folder=folder))
 
 
 def _changed(file: Path) -> int | None:
@@ -432,7 +453,8 @@ def _show(result: RunResult, system: System) -> None:
     from hyperperiod.cli.tables.run import misses_text, recorded_lines, run_tables
 
     screen = Screen()
-    policies = system.policies_text(result.horizon_ns)
+    own = result.host in STOCK
+    policies = result.policy if own else system.policies_text(result.horizon_ns)
     title = f"{result.system} under {policies} on {result.host}"
     horizon = format_time(result.horizon_ns)
     screen.line(f"{title}, {horizon}: ", misses_text(result))
@@ -445,7 +467,7 @@ def _show(result: RunResult, system: System) -> None:
         screen.table(table)
     if result.overruns is not None:
         screen.line(result.overruns.summary)
-    if result.host in MACHINES:
+    if machine_of(result.host) in MACHINES:
         folder = host_folder(result.host, result.system)
         kept = "console log, trace and result"
         if any(task.command is not None for task in result.tasks):

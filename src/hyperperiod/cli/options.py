@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from hyperperiod.cli import complete
-from hyperperiod.hosts import HOSTS
+from hyperperiod.hosts import HOSTS, STOCK
 from hyperperiod.model import InputError, Policy, parse_policy
 from hyperperiod.model.errors import did_you_mean
 from hyperperiod.model.units import TimeFormatError, parse_time
@@ -22,6 +22,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_HORIZON = "10s"
 SEED_LIMIT = 2**64
+ALL_HOSTS = (*HOSTS, *STOCK)
 WIDE = "hyperperiod.wide"
 """Where a command keeps `--wide` (click.Context.meta) for the screen that prints its tables."""
 
@@ -116,8 +117,9 @@ def read_hosts(_ctx: click.Context, _param: click.Parameter, text: str | None) -
         return None
     hosts = [name.strip() for name in text.split(",")]
     for index, host in enumerate(hosts):
-        if host not in HOSTS:
-            raise click.BadParameter(f"found {host!r}; allowed: {', '.join(HOSTS)}")
+        if host not in ALL_HOSTS:
+            allowed = ", ".join(ALL_HOSTS) + did_you_mean(host, ALL_HOSTS)
+            raise click.BadParameter(f"found {host!r}; allowed: {allowed}")
         if host in hosts[:index]:
             raise click.BadParameter(f"found {host} a second time; allowed: each once")
     return hosts

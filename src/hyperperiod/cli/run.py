@@ -9,18 +9,27 @@ import click
 
 from hyperperiod.cli.execute import RunOrder, execute
 from hyperperiod.cli.options import (
+    ALL_HOSTS,
     OneOf,
     host_cost_options,
     linux_options,
     run_options,
     system_argument,
 )
-from hyperperiod.hosts import HOSTS
+from hyperperiod.hosts import HOSTS, STOCK
 
 
 @click.command()
 @system_argument
-@click.option("--on", "host", type=OneOf(HOSTS), required=True, help="Where the system runs.")
+@click.option(
+    "--on",
+    "host",
+    type=OneOf(ALL_HOSTS),
+    metavar="HOST",
+    required=True,
+    help=f"Where the system runs: {', '.join(HOSTS)}; under Linux's own schedulers"
+    f" {', '.join(STOCK)}.",
+)
 @host_cost_options
 @linux_options
 @run_options

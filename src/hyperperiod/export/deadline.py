@@ -17,7 +17,6 @@ turns it off on these cpus, and what is admitted leaves them that much all the s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
@@ -34,16 +33,12 @@ from hyperperiod.export.pools import (
     unit_of,
 )
 from hyperperiod.export.stock import under, without_ours
-from hyperperiod.hosts.xen.command_line import LINUX_DEADLINES_NS
-from hyperperiod.model import Domain, InputError, System, format_time, to_toml
+from hyperperiod.hosts.linux.stock import require_admitted, require_taken
+from hyperperiod.model import System, to_toml
 from hyperperiod.runs import complete
 
 TARGET: Final = "sched-deadline"
 FOLDER: Final = "/etc/hyperperiod"
-LEAST_BUDGET_NS: Final = 10_000
-"""The kernel's timer ends no budget sooner (`hrtick_start`)."""
-MOST: Final = Fraction(95, 100)
-"""What the kernel admits on each cpu of a partition."""
 
 
 def as_deadline(system: System) -> System:
@@ -67,9 +62,9 @@ def export_deadline(
     partitions = pools_of(system, chosen)
     require_names(system)
     for index, domain in enumerate(system.domains):
-        _require_taken(f"domain[{index}]", domain)
-    for partition in partitions:
-        _require_admitted(partition)
+        require_taken(f"domain[{index}]", domain)
+    for one in partitions:
+        require_admitted(f" on cpus {_listed(one)}", one.domains, len(one.cpus))
     return {
         "start.sh": _start(system, partitions),
         "attach.sh": attach_script(
@@ -82,46 +77,6 @@ def export_deadline(
         "system.toml": to_toml(system),
         "README.md": _readme(system, chosen, partitions),
     }
-
-
-def _require_taken(key: str, domain: Domain) -> None:
-    """InputError for servers that the kernel refuses by themselves."""
-    for number, keys in enumerate(domain.each_vcpu):
-        own = f"{key}.vcpu[{number}]" if domain.own_vcpus else key
-        server, (least, most) = keys.interface, LINUX_DEADLINES_NS
-        if server is None:
-            continue
-        if not least <= server.period_ns <= most:
-            allowed = f"{format_time(least)} to {format_time(most)}"
-            found = format_time(server.period_ns)
-            raise InputError("", None, f"{own}.interface.period", found, allowed)
-        if server.budget_ns < LEAST_BUDGET_NS:
-            allowed = f"at least {format_time(LEAST_BUDGET_NS)}"
-            found = format_time(server.budget_ns)
-            raise InputError("", None, f"{own}.interface.budget", found, allowed)
-
-
-def _require_admitted(partition: Pool) -> None:
-    """InputError for servers that the kernel refuses together."""
-    share = sum(
-        (
-            Fraction(keys.interface.budget_ns, keys.interface.period_ns)
-            for domain in partition.domains
-            for keys in domain.each_vcpu
-            if keys.interface is not None
-        ),
-        Fraction(0),
-    )
-    most = MOST * len(partition.cpus)
-    if share > most:
-        raise InputError(
-            "",
-            None,
-            f"budgets of the servers on cpus {_listed(partition)}",
-            f"{100 * float(share):.1f} % of a cpu",
-            f"{100 * float(most):.0f} %, which is what the kernel admits (shorter interface periods"
-            " may need less)",
-        )
 
 
 def _listed(partition: Pool) -> str:

@@ -47,10 +47,10 @@ from hyperperiod.analysis.overheads import longest_pick_ns
 from hyperperiod.analysis.stolen import stolen_loads
 from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.export.stock import on_own_pcpus, require_servers, without_best_effort
-from hyperperiod.model import Domain, InputError, System, format_time
-from hyperperiod.model.libvirt import OVERDRAWN_NS, PERIODS_NS
+from hyperperiod.hosts.linux.stock import cpu_max
+from hyperperiod.model import Domain, System, format_time
+from hyperperiod.model.libvirt import OVERDRAWN_NS
 
-US: Final = 1_000
 NOT_GUARANTEED: Final = f"""\
 - A quota is a limit, not a budget. It is {format_time(OVERDRAWN_NS)} more than the server in each
   of its periods, since the kernel charges at its ticks, and what is overdrawn comes out of the next
@@ -88,15 +88,11 @@ def quota_us(system: System, domain: Domain, number: int) -> tuple[int, int]:
 
     `system` is as `as_quotas` makes it. Raises InputError for a period that the kernel refuses.
     """
-    keys, (least, most) = domain.each_vcpu[number], PERIODS_NS
+    keys = domain.each_vcpu[number]
     server, pcpu = keys.interface, keys.pcpu
     assert server is not None, "as_quotas leaves no vcpu without a server"
     assert pcpu is not None, "and none without a pcpu"
-    if server.period_ns % US or not least <= server.period_ns <= most:
-        own = f"vcpu[{number}]." if domain.own_vcpus else ""
-        allowed = f"whole microseconds from {format_time(least)} to {format_time(most)}"
-        key, found = f"domain {domain.name}: {own}interface.period", format_time(server.period_ns)
-        raise InputError("", None, key, found, allowed)
+    own = f"vcpu[{number}]." if domain.own_vcpus else ""
     thefts = stolen_loads(system, (pcpu,), longest_pick_ns(system, [domain]))
-    stolen_ns = rbf(thefts, server.period_ns)
-    return -(-(server.budget_ns + OVERDRAWN_NS + stolen_ns) // US), server.period_ns // US
+    budget_ns = server.budget_ns + OVERDRAWN_NS + rbf(thefts, server.period_ns)
+    return cpu_max(f"domain {domain.name}: {own}", budget_ns, server.period_ns)

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from hyperperiod.hosts.guests import LINUX_DEADLINES_NS
 from hyperperiod.hosts.refuse import refuse
-from hyperperiod.hosts.xen.command_line import LINUX_DEADLINES_NS
 from hyperperiod.model import Domain, InputError, Scheduler, System, Task, TaskKind, format_time
 from hyperperiod.model.units import NS_PER_UNIT
 

@@ -7,5 +7,29 @@ and `build_job` watches builds; `guests` says what a guest is told; `rings` read
 jobs of its guests.
 """
 
+from enum import StrEnum
+
 HOSTS = ("sim", "xen", "linux")
 """The hosts that every command which runs systems can run them on, as `--on` names them."""
+
+
+class Stock(StrEnum):
+    """A scheduler of Linux's own."""
+
+    EEVDF = "eevdf"
+    QUOTA = "quota"
+    DEADLINE = "deadline"
+
+
+STOCK = tuple(f"linux-{scheduler}" for scheduler in Stock)
+"""The same machines under schedulers that they have themselves: machine, dash, scheduler."""
+
+
+def machine_of(host: str) -> str:
+    """Returns which of `HOSTS` a host is, whatever its scheduler."""
+    return host.partition("-")[0]
+
+
+def scheduler_of(host: str) -> str:
+    """Returns what comes behind the dash of a host's name; nothing for our own scheduler."""
+    return host.partition("-")[2]

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
+from hyperperiod.hosts import STOCK
 from hyperperiod.hosts.result import RunResult, series_names
 from hyperperiod.model import InputError
 from hyperperiod.model.units import TimeFormatError, format_time, parse_time
@@ -104,6 +105,15 @@ def parse_guard(text: str, *, on_top: bool = True) -> Guard:
         raise _refused(text)
     is_part = share and bool(plus) and quantity != "dmr"
     return Guard(text.strip(), quantity, comparison, value, bool(plus), is_part)
+
+
+def require_values(guards: Sequence[Guard], hosts: Iterable[str]) -> None:
+    """InputError for a limit on servers where one of the hosts has a scheduler that has none."""
+    others = [host for host in hosts if host in STOCK]
+    for guard in guards:
+        if others and guard.quantity in PERIODS:
+            allowed = f"a limit on tasks or flows: {others[0]} has no servers"
+            raise InputError("--fail-on", None, "", repr(guard.text), allowed)
 
 
 def tripped(

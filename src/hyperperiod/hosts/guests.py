@@ -32,6 +32,8 @@ HOP = "h"
 """The kind of a task that is a hop."""
 NEVER = 2**64
 """The sorting key of a task that comes after all others."""
+LINUX_DEADLINES_NS = (100_000, 4_194_304_000)
+"""What SCHED_DEADLINE takes for a period, as Linux is set when it starts."""
 FLOW_LIMIT = 256
 HOP_LIMIT = 1024
 ITEM_LIMIT = 16_384

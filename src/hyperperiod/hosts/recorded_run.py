@@ -127,7 +127,7 @@ def recorded_until(decisions: Iterable[Ring], horizon_ns: int) -> int:
     """
     last = [int(ring.records["time_ns"][-1]) for ring in decisions if len(ring.records)]
     end_ns = min([horizon_ns, *last]) if last else 0
-    if end_ns == 0:
+    if end_ns <= 0:
         raise KeyboardInterrupt
     return end_ns
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from hyperperiod.hosts import STOCK
 from hyperperiod.model import Budget, Domain, InputError, System
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.units import format_time
@@ -595,10 +596,13 @@ def _periods(counts: Sequence[PeriodCount]) -> RunPeriods | None:
 
 
 def series_names(results: Sequence[RunResult]) -> list[str]:
-    """What runs side by side are called: by policy, by host, or by both if both differ."""
+    """What runs side by side are called: by policy, by host, or by both if both differ.
+
+    A host with a scheduler of its own says by its name which one that is.
+    """
     if len({result.host for result in results}) == 1:
         return [result.policy for result in results]
-    if len({result.policy for result in results}) == 1:
+    if len({result.policy for result in results if result.host not in STOCK}) <= 1:
         return [result.host for result in results]
     return [f"{result.policy} on {result.host}" for result in results]
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from hyperperiod.analysis import Analysis
 from hyperperiod.analysis.certificate import Certificate
 from hyperperiod.analysis.result import AnalysisResult, DomainResult, PaperResult, VcpuResult
+from hyperperiod.hosts import STOCK
 from hyperperiod.hosts.result import RunDomain, RunFlow, RunPeriods, RunResult, RunVcpu
 from hyperperiod.model import System
 from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
@@ -187,14 +188,15 @@ def write_report(
     flows = flow_rows(system, analysis, result)
     pcpus = pcpu_rows(analysis, result)
     charts = _charts(found, system, analysis, colors)
+    own = result.host in STOCK
     render(
         path,
         "system.html.j2",
         title=system.name,
         system=system,
         result=result,
-        rules=_rules(system),
-        policies=system.policies_text(result.horizon_ns),
+        rules="" if own else _rules(system),
+        policies=result.policy if own else system.policies_text(result.horizon_ns),
         verdicts=[*verdicts(system, analysis, result), *_certificate_verdict(certificate)],
         spare=analysis.spare,
         domains=fold(domains, [row.trouble for row in domains]),

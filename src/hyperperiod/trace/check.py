@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hyperperiod.model import InputError, parse_policy
 from hyperperiod.trace.format import (
     RECORD,
     Progress,
@@ -68,8 +69,12 @@ class CheckResult:
 
 
 def check_file(path: Path, progress: Progress | None = None) -> CheckResult:
-    """Run every property over a trace file of any size; `progress` as of `check_all`."""
+    """Run every property over a trace file of any size; `progress` as of `check_all`.
+
+    Raises InputError for a trace of a scheduler that a host has itself.
+    """
     header, count, windows = read_windows(path, AT_ONCE)
+    _require_ours(path, header["policy"])
     last = np.empty(0, RECORD)
 
     def each_window() -> Iterator[Records]:
@@ -91,6 +96,16 @@ def check_file(path: Path, progress: Progress | None = None) -> CheckResult:
         interrupted=is_interrupted(header, last),
         findings=findings,
     )
+
+
+def _require_ours(path: Path, policy: str) -> None:
+    """InputError for a scheduler that is none of ours: the properties say nothing of it."""
+    try:
+        parse_policy(policy)
+    except InputError:
+        found = f"{policy}, a scheduler of the host's own"
+        allowed = "a policy of Hyperperiod's, whose rules the properties are about"
+        raise InputError(str(path), None, "policy", found, allowed) from None
 
 
 def _property_result(one: Property, found: PropertyVerdict) -> PropertyResult:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from hyperperiod.hosts import STOCK, Stock, scheduler_of
 from hyperperiod.hosts.guests import Workload
 from hyperperiod.hosts.linux import script
 from hyperperiod.hosts.linux.build import KERNEL
@@ -23,7 +24,7 @@ from hyperperiod.hosts.linux.machine import LinuxMachine, RunningLinux, boot
 from hyperperiod.hosts.qemu import console_log
 from hyperperiod.hosts.recorded_run import Complaints, RunOptions, until_ready
 from hyperperiod.hosts.watched import PATIENCE_S
-from hyperperiod.model import FailedError
+from hyperperiod.model import FailedError, InputError
 
 COMPLAINTS: Final = Complaints(
     re.compile(rf"^({script.COMPLAINT}|tasks: |events: |supervise: |clients: ).*", re.MULTILINE),
@@ -58,6 +59,7 @@ class LinuxOptions(RunOptions):
     beside what the machine itself takes, which such tables bound otherwise.
     `workloads`: what domains, by their numbers from 0, do in place of their tasks; what they
     recorded is no jobs.
+    `scheduler`: one of the kernel's own, in place of ours.
     """
 
     patience_s: float = 4 * PATIENCE_S
@@ -68,6 +70,22 @@ class LinuxOptions(RunOptions):
     load: ExtraLoad = NO_LOAD
     thefts: bool = False
     workloads: Mapping[int, Workload] = field(default_factory=dict)
+    scheduler: Stock | None = None
+
+    def under(self, host: str) -> LinuxOptions:
+        """Returns the same options for the scheduler of a host, ours or another (hosts.STOCK).
+
+        InputError for options that do not fit it.
+        """
+        scheduler = Stock(scheduler_of(host)) if host in STOCK else None
+        if scheduler is Stock.DEADLINE:
+            if self.here:
+                allowed = f"vm: all of the machine is set up for {host}"
+                raise InputError("", None, "--in", "here", allowed)
+            if self.thefts:
+                allowed = "another host: threads of SCHED_DEADLINE come before those of real time"
+                raise InputError("", None, "--thefts", f"on {host}", allowed)
+        return replace(self, scheduler=scheduler)
 
 
 class RunFiles(NamedTuple):

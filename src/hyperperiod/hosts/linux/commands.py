@@ -246,10 +246,15 @@ def words(placed: PlacedTask, programs: Programs, *, here: bool) -> bytes:
     return b"".join(os.fsencode(word) + b"\0" for word in told)
 
 
+def logs(system: System) -> str:
+    """The part of a script that makes the folder of what commands print, if there are any."""
+    return 'mkdir -p "$left/$run/logs"\nlimit "$left/$run/logs"\n' if commands_of(system) else ""
+
+
 def groups(system: System) -> str:
     """The part of a script that makes a cgroup for each command, and attaches it to its server."""
     servers = {(vcpu.domain_index, vcpu.index): name_of(vcpu) for vcpu in vcpus_of(system)}
-    lines = ['mkdir -p "$left/$run/logs"\nlimit "$left/$run/logs"\n'] if commands_of(system) else []
+    lines = []
     for placed in commands_of(system):
         group = f'"$commands/{placed.id}"'
         server = servers[placed.domain_index, placed.task.vcpu or 0]

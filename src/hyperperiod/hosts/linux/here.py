@@ -30,6 +30,8 @@ from hyperperiod.model import InputError, MissingError
 
 IN_FORCE: Final = KERNEL.parent / "root" / "ops"
 TYPES: Final = Path("/sys/kernel/btf/vmlinux")
+CGROUPS: Final = Path("/sys/fs/cgroup")
+CONTROLLERS: Final = "cgroup.subtree_control"
 MACHINE: Final = "x86_64"
 """What is built is for these processors."""
 RESTORED_S: Final = 30.0
@@ -65,6 +67,15 @@ def require_free() -> None:
         name = IN_FORCE.read_text().strip() if IN_FORCE.exists() else state
         allowed = "none but the kernel's own; `hyperperiod linux stop` stops Hyperperiod's"
         raise InputError("", None, "scheduler in force", name, allowed)
+
+
+def require_cgroups() -> None:
+    """MissingError unless cgroups with shares of the cpus can be made, as not in a container."""
+    if (CGROUPS / "cgroup.type").exists() or not os.access(CGROUPS / CONTROLLERS, os.W_OK):
+        raise MissingError(
+            f"{CGROUPS} is not the root of cgroups of version 2, or is read-only; `--in vm` boots a"
+            " machine that has it"
+        )
 
 
 def require_cpus(cpus: Sequence[int], pcpus: int) -> None:

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from hyperperiod.hosts import rings
+from hyperperiod.hosts import Stock, rings
 from hyperperiod.hosts.costs import TICK_PERIOD_NS, longest_ns
 from hyperperiod.hosts.guests import counted_flows
-from hyperperiod.hosts.linux import commands, here, live, script
+from hyperperiod.hosts.linux import commands, here, live, script, stock
 from hyperperiod.hosts.linux.attend import LinuxOptions, RunFiles, run_until_done
 from hyperperiod.hosts.linux.build import MACHINES, Images, images, programs_folder
 from hyperperiod.hosts.linux.commands import Programs
@@ -98,9 +98,22 @@ def run_counted(
     _keep_printed(requests, every, options.folder)
     spent = _spent([json.loads(recording.files["status"])["programs"] for recording in every])
     return [
-        (result_of(request, recording, recorded_jobs(request, recording))[0], taken)
+        (_result(request, recording, options.scheduler), taken)
         for request, recording, taken in zip(requests, every, spent, strict=True)
     ]
+
+
+def _result(request: RunRequest, recording: RunRecording, scheduler: Stock | None) -> RunResult:
+    jobs = recorded_jobs(request, recording)
+    if scheduler is None:
+        return result_of(request, recording, jobs)[0]
+    # No server is there that anything could be promised to.
+    nobody = stock.unserved(request.system, scheduler)
+    without = request._replace(system=nobody, guarantees=False)
+    (ring,) = recording.decisions
+    replayed = [Replayed(0, nobody.pcpus, 0, ring.records, {})]
+    result, _ = _shared_result(f"{HOST}-{scheduler}", without, recording, replayed, jobs)
+    return stock.with_interfaces(result, request.system)
 
 
 def record(
@@ -111,6 +124,8 @@ def record(
     """What is recording in such runs. Errors are those of `run`."""
     for request in requests:
         refuse_request(request)
+        if options.scheduler is not None:
+            stock.refuse(request.system, options.scheduler)
     built = None if options.here else images(options.kernel)
     programs = [
         commands.find(request.system, built.busybox, MACHINES[built.architecture])
@@ -168,9 +183,19 @@ def result_of(
         _begun(_renumbered(replay(ring, recording.end_ns, KERNEL), vcpus))
         for ring, vcpus in zip(recording.decisions, script.lock_domains(system), strict=True)
     ]
-    came_to = partial(commands.came_to, system, recording.files)
+    return _shared_result(HOST, request, recording, replayed, jobs)
+
+
+def _shared_result(
+    host: str,
+    request: RunRequest,
+    recording: RunRecording,
+    replayed: Sequence[Replayed],
+    jobs: Jobs,
+) -> tuple[RunResult, Records]:
+    came_to = partial(commands.came_to, request.system, recording.files)
     allow = partial(_allow, icount=recording.icount)
-    return shared_result_of(HOST, request, recording, replayed, jobs, allow, came_to)
+    return shared_result_of(host, request, recording, replayed, jobs, allow, came_to)
 
 
 def _keep_printed(
@@ -267,6 +292,8 @@ def _beginning_here(
     """What begins the runs on the kernel of this machine; errors are those of `here`."""
     here.require()
     here.require_free()
+    if options.scheduler is not None:
+        here.require_cgroups()
     pcpus = _pcpus(requests)
     cpus = range(pcpus) if options.cpus is None else options.cpus
     here.require_cpus(cpus, pcpus)
@@ -297,6 +324,7 @@ def _runs(requests: Sequence[RunRequest], options: LinuxOptions, cpus: Sequence[
             _outside(request, options),
             cpus,
             options.workloads,
+            options.scheduler,
         )
         for number, request in enumerate(requests)
     ]
@@ -342,9 +370,13 @@ def read_recorded(
     files = left.of_run(number)
     _require_in_force(files["status"])
     system, end_ns = request.system, request.horizon_ns
-    decisions = list(_kernel_rings(files["rings"], len(script.lock_domains(system))))
+    if "rings" in files:
+        decisions = list(_kernel_rings(files["rings"], len(script.lock_domains(system))))
+    else:
+        decisions = [stock.switches(system, files)]
     if left.interrupted:
-        end_ns = recorded_until(decisions, end_ns)
+        # Nobody had a chance to meet a deadline after the threads were ended.
+        end_ns = recorded_until(decisions, min(end_ns, int(files.get("ended", end_ns))))
     guests = [] if services else list(_domain_rings(system, files))
     return RunRecording(decisions, guests, end_ns, left.interrupted, icount, files)
 

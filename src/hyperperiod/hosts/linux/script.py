@@ -22,13 +22,14 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
+from hyperperiod.hosts import Stock
 from hyperperiod.hosts.guests import Workload, guest_ring_bytes, guest_words
-from hyperperiod.hosts.linux import commands, live
+from hyperperiod.hosts.linux import commands, live, stock
 from hyperperiod.hosts.linux.outside import COUNTING, Outsider, name_of
 from hyperperiod.hosts.qemu import ICOUNT_RATE
 from hyperperiod.hosts.recorded_run import LATE
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
-from hyperperiod.model import Scope, System, vcpus_of
+from hyperperiod.model import PlacedTask, Scope, System, vcpus_of
 from hyperperiod.model.units import NS_PER_UNIT
 
 READY = "hyperperiod: ready"
@@ -75,6 +76,8 @@ restore() {
     [ -z "$tasks" ] || kill -9 $tasks 2>/dev/null
     [ -z "$daemon$tasks" ] || wait $daemon $tasks
     [ ! -d "$commands" ] || end_commands
+    [ -z "$trace" ] || rmdir "$trace"
+    [ -z "$lent" ] || echo -cpu >/sys/fs/cgroup/cgroup.subtree_control
     [ -z "$asked" ] || rm -rf "$folder"
 }
 end_commands() {
@@ -89,7 +92,7 @@ trap restore EXIT
 trap 'asked=1; exit 1' HUP INT TERM
 export HYPERPERIOD_CONTROL="$tmp/control" PATH="$programs:$PATH"
 counted=$(cat $counting)
-daemon= tasks= asked= commands=/sys/fs/cgroup/hyperperiod-run-$$
+daemon= tasks= asked= trace= lent= commands=/sys/fs/cgroup/hyperperiod-run-$$
 
 limit() {
     :
@@ -144,7 +147,7 @@ epoch=$((now + start_s))000000000
 tasks=
 """
 
-RUN = """\
+WAIT = """\
 waiting=$processes
 while [ "$waiting" != 0 ]; do
     sleep 0.01
@@ -152,7 +155,9 @@ while [ "$waiting" != 0 ]; do
     for file in "$tmp/$run"/ready*; do [ -e "$file" ] && waiting=$((waiting - 1)); done
     kill -0 $tasks 2>/dev/null || give_up "a domain's tasks do not run"
 done
-ask start epoch_ns=$epoch force=$force
+"""
+
+RUN = """\
 read_clock
 [ "$now" -lt "${epoch%?????????}" ] || give_up "$LATE"
 echo "$BEGUN $epoch"
@@ -162,15 +167,31 @@ for each in $tasks; do
     [ $ended = 0 ] || [ $ended = 143 ] || give_up "a domain's tasks have ended early"
 done
 tasks=
-ask rings path="$left/$run/rings"
 ask status
 cp "$tmp/answer" "$left/$run/status"
-ask stop
-ask clear
 """
 
+
+class Force(NamedTuple):
+    """What puts a scheduler in force when all is ready, and what keeps its records at the end."""
+
+    begin: str
+    end: str
+
+
+OURS = Force(
+    "ask start epoch_ns=$epoch force=$force\n",
+    'ask rings path="$left/$run/rings"\nask stop\nask clear\n',
+)
+
 ORDERS = """\
-{ read -r order <"$orders" && kill $tasks; } &
+{
+    read -r order <"$orders" && {
+        clock=$(hyperperiodctl status | sed 's/.*"clock_ns": \\([0-9]*\\).*/\\1/')
+        echo $((clock - epoch)) >"$left/$run/ended"
+        kill $tasks
+    }
+} &
 """
 
 END = """\
@@ -240,8 +261,15 @@ def _with_orders(runs: Sequence[str]) -> Sequence[str]:
     return runs if len(runs) > 1 else [runs[0].replace("for each in", f"{ORDERS}for each in")]
 
 
-def run(number: int, requests: Iterable[str], prepare: str, processes: str, waiting: int) -> str:
-    """The part of the script for the run of this number.
+def run(
+    number: int,
+    requests: Iterable[str],
+    prepare: str,
+    processes: str,
+    waiting: int,
+    force: Force = OURS,
+) -> str:
+    """The part of the script for the run of this number, under the scheduler that is in `force`.
 
     `requests` are those for hyperperiodd. `prepare` is done before the epoch is set, `processes`
     starts what knows it, with its process ids in `tasks`: they say in `waiting` files that they are
@@ -250,7 +278,8 @@ def run(number: int, requests: Iterable[str], prepare: str, processes: str, wait
     folders = f'run={number}\nmkdir -p "$tmp/$run" "$left/$run"\n'
     asked = "".join(f"ask {request}\n" for request in requests)
     count = f"processes={waiting}\n"
-    return f"{folders}{asked}{prepare}{count}{BEGIN}{processes}{RUN}"
+    begun = f"{count}{BEGIN}{processes}{WAIT}{force.begin}{RUN}"
+    return f"{folders}{asked}{prepare}{begun}{force.end}"
 
 
 def run_tasks(
@@ -260,19 +289,29 @@ def run_tasks(
     outside: Mapping[str, Outsider],
     cpus: Sequence[int],
     workloads: Mapping[int, Workload],
+    scheduler: Stock | None = None,
 ) -> str:
     """The part of the script for a run of a system's tasks: processes of domains, and commands.
 
-    `cpus` are those that the pcpus are; `workloads` is what domains do in place of tasks.
+    `cpus` are those that the pcpus are; `workloads` is what domains do in place of tasks. With a
+    `scheduler` of the kernel's own nothing of ours is in force.
     """
     own = sorted(cpus[: system.pcpus])
     processes = [
-        *(_process(system, domain, workloads.get(domain)) for domain in domains_of_tasks(system)),
-        *(commands.process(placed, horizon_ns) for placed in commands.commands_of(system)),
+        *(
+            _process(system, number, workloads.get(number), own, scheduler)
+            for number in domains_of_tasks(system)
+        ),
+        *(_command(placed, horizon_ns, own, scheduler) for placed in commands.commands_of(system)),
         *(_outside(name, one, own[one.pcpu]) for name, one in outside.items()),
     ]
-    prepare = commands.groups(system)
-    return run(number, requests(system, own), prepare, "".join(processes), len(processes))
+    logs, all_processes = commands.logs(system), "".join(processes)
+    if scheduler is None:
+        prepare, asked, force = commands.groups(system), requests(system, own), OURS
+    else:
+        prepare, asked = stock.groups(system, scheduler, own), iter(())
+        force = Force("", stock.KEEP)
+    return run(number, asked, f"{logs}{prepare}", all_processes, len(processes), force)
 
 
 def domains_of_tasks(system: System) -> list[int]:
@@ -326,17 +365,35 @@ def lock_domains(system: System) -> Sequence[Sequence[int]]:
     return [[vcpu.id for vcpu in vcpus if (vcpu.pcpu or 0) == pcpu] for pcpu in range(system.pcpus)]
 
 
-def _process(system: System, number: int, workload: Workload | None) -> str:
-    domain = system.domains[number]
+def _process(
+    system: System,
+    number: int,
+    workload: Workload | None,
+    cpus: Sequence[int],
+    scheduler: Stock | None,
+) -> str:
     epoch = f"$((epoch + {workload.offset_ns}))" if workload else "$epoch"
-    servers = " ".join(name_of(vcpu) for vcpu in vcpus_of(system) if vcpu.domain_index == number)
-    assert domain.vcpus == len(servers.split())
+    own = [vcpu for vcpu in vcpus_of(system) if vcpu.domain_index == number]
+    servers, enter = " ".join(map(name_of, own)), ""
+    if scheduler is not None:
+        servers = " ".join(stock.server_word(vcpu, scheduler) for vcpu in own)
+        enter = f"inside {stock.group_of(system, number)} {stock.mask(cpus)} "
     return (
         f'sed "s/{EPOCH}/epoch={epoch}/" "$words/$run/{number}" >"$tmp/$run/words{number}"\n'
-        f'tasks "$tmp/$run/words{number}" "$left/$run/ring{number}" "$tmp/$run/ready{number}"'
-        f" {servers} &\n"
+        f'{enter}tasks "$tmp/$run/words{number}" "$left/$run/ring{number}"'
+        f' "$tmp/$run/ready{number}" {servers} &\n'
         'tasks="$tasks $!"\n'
     )
+
+
+def _command(
+    placed: PlacedTask, horizon_ns: int, cpus: Sequence[int], scheduler: Stock | None
+) -> str:
+    started = commands.process(placed, horizon_ns)
+    if scheduler is None:
+        return started
+    kept = f'echo $! >"$left/$run/{stock.supervisor_of(placed)}"\n'
+    return f"taskset {stock.mask(cpus)} {started}{kept}"
 
 
 def _outside(name: str, outsider: Outsider, cpu: int) -> str:

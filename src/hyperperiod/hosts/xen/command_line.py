@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hyperperiod.hosts.channels import CHANNEL_LIMIT, channels_of
 from hyperperiod.hosts.decisions import require_time
-from hyperperiod.hosts.guests import counted_flows
+from hyperperiod.hosts.guests import LINUX_DEADLINES_NS, counted_flows
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
 from hyperperiod.model import (
@@ -53,8 +53,6 @@ UNRANKED = (Scheduler.EDF, Scheduler.FIFO, Scheduler.FAIR)
 """Under these, and the global ones like them, a task has no place of its own among the others."""
 LINUX_RANKS = 98
 """Priorities of SCHED_FIFO, less the highest, which the guest needs for itself."""
-LINUX_DEADLINES_NS = (100_000, 4_194_304_000)
-"""What SCHED_DEADLINE takes for a period, as Linux is set when it starts."""
 
 TREE_BYTES = 2_774
 VCPU_TREE_BYTES = 96
