@@ -93,7 +93,7 @@ def simulate(
     `responses` each of them; with `check` the core's conservation laws are tested at every instant
     (slow). A `rule` in Python decides in the place of the policy: an experiment, neither proved nor
     deployable, on pcpus with servers of their own. Tasks that the file `jobs` names, one of
-    `trace jobs --csv`, have its jobs in the place of their own.
+    `trace jobs --csv --ran`, have its jobs in the place of their own.
     """
     require_system(system)
     horizon_ns = _time_ns(horizon, "horizon")

@@ -153,10 +153,8 @@ def test_commands_that_are_not_there() -> None:
     assert "error: found unexpected extra argument (b)" in refuse("analyze", "a", "b").stderr
     assert "--on" in refuse("run", GOOD).stderr
     said = refuse("run", GOOD, "--on", "kvm").stderr
-    assert "error: --on: found 'kvm'; allowed: sim, xen, linux\n" in said
-    assert (
-        "allowed: sim, xen, linux; did you mean xen?" in refuse("run", GOOD, "--on", "xem").stderr
-    )
+    assert "error: --on: found 'kvm'; allowed: sim, xen, linux, linux-eevdf, " in said
+    assert "; did you mean xen?" in refuse("run", GOOD, "--on", "xem").stderr
     said = refuse("analyze", GOOD, "--explain", "control.lop").stderr
     assert "allowed: one task or domain of" in said
     assert "; did you mean control.loop?" in said

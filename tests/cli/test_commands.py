@@ -190,7 +190,7 @@ def test_intervals(trace: str) -> None:
 
 def test_jobs(trace: str) -> None:
     result = run("trace", "jobs", trace, "--csv")
-    assert result.stdout.splitlines()[1] == "a,t,0,0,0,3,10,3"
+    assert result.stdout.splitlines()[1] == "a,t,0,0,0,3,10"
     assert len(run("trace", "jobs", trace).stdout.splitlines()) == 3
 
 

@@ -45,7 +45,7 @@ def test_the_jobs_of_a_run_make_the_same_run(name: str, tmp_path: Path) -> None:
     recorded, again, file = (tmp_path / one for one in ("one.hpt", "two.hpt", "jobs.csv"))
     words = ("simulate", known, "--horizon", "500ms", "--seed", "7", "--trace")
     commanded(*words, recorded)
-    file.write_text(commanded("trace", "jobs", recorded, "--csv"))
+    file.write_text(commanded("trace", "jobs", recorded, "--csv", "--ran"))
     with file.open() as lines:
         rows = [row for row in csv.DictReader(lines) if row["finish_ns"] == ""]
     end_ns = min((int(row["release_ns"]) for row in rows if row["deadline_ns"]), default=2**62)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hyperperiod.observe.result import ObservationResult
-    from hyperperiod.trace.jobs import Job
+    from hyperperiod.trace.jobs import RecordedJob
 
 
 def _read_pattern(
@@ -83,13 +83,13 @@ def _observe_live(span_ns: int, asked: Asked) -> Observed:
     return Observed(result.replace(trace="this machine", observed=observed), jobs)
 
 
-def _write_jobs(path: Path, jobs: Iterator[Job]) -> None:
-    """Writes the rows that `trace jobs --csv` prints of other runs."""
+def _write_jobs(path: Path, jobs: Iterator[RecordedJob]) -> None:
+    """Writes the rows that `trace jobs --csv --ran` prints of other runs."""
     from hyperperiod.cli.tables.trace import write_csv
-    from hyperperiod.trace.jobs import Job
+    from hyperperiod.trace.jobs import RecordedJob
 
     with path.open("w", encoding="utf-8") as out:
-        write_csv(Job, jobs, out)
+        write_csv(RecordedJob, jobs, out)
 
 
 def _left_out(result: ObservationResult) -> str:

@@ -19,7 +19,7 @@ from hyperperiod.cli.options import run_options, system_argument
     "--jobs",
     shell_complete=complete.files,
     metavar="FILE.csv",
-    help="Give tasks the jobs of a file, which `trace jobs --csv` or `observe --jobs` wrote.",
+    help="Give tasks the jobs of a file, which `trace jobs --csv --ran` or `observe --jobs` wrote.",
 )
 @run_options
 @click.pass_context

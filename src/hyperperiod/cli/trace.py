@@ -34,7 +34,7 @@ from hyperperiod.trace.intervals import IntervalRow
 from hyperperiod.trace.intervals import intervals as all_intervals
 from hyperperiod.trace.items import FlowItem
 from hyperperiod.trace.items import items as all_items
-from hyperperiod.trace.jobs import Job
+from hyperperiod.trace.jobs import Job, RecordedJob
 from hyperperiod.trace.jobs import jobs as all_jobs
 from hyperperiod.trace.properties import WORK
 from hyperperiod.whole_file import require_different, whole_file
@@ -124,9 +124,12 @@ def items(trace_file: str, as_csv: bool, in_ns: bool) -> None:
 
 @trace.command()
 @list_options
-def jobs(trace_file: str, as_csv: bool, in_ns: bool) -> None:
+@click.option("--ran", is_flag=True, help="Also how long it ran, as `simulate --jobs` reads it.")
+def jobs(trace_file: str, as_csv: bool, in_ns: bool, ran: bool) -> None:
     """Every job: release, start, finish and deadline."""
-    _print_list(Job, all_jobs(*_read(trace_file)), as_csv=as_csv, in_ns=in_ns)
+    _print_list(
+        RecordedJob if ran else Job, all_jobs(*_read(trace_file)), as_csv=as_csv, in_ns=in_ns
+    )
 
 
 @trace.command()

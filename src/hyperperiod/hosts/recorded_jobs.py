@@ -5,10 +5,10 @@
     plant,valves,5000000,316000
 
 There is a row for each job, those of a task by release; other columns are passed over. `trace jobs
---csv` and `observe --jobs` write such files. Some rows are left out, and counted. Where the column
-`finish_ns` is empty, the job was not seen to end, and nobody knows how long it would have run. Busy
-tasks and hops of flows release no jobs by themselves: they go on as in the system. Overruns would
-make jobs longer than they were recorded: a system with some is refused.
+--csv --ran` and `observe --jobs` write such files. Some rows are left out, and counted. Where the
+column `finish_ns` is empty, the job was not seen to end, and nobody knows how long it would have
+run. Busy tasks and hops of flows release no jobs by themselves: they go on as in the system.
+Overruns would make jobs longer than they were recorded: a system with some is refused.
 
 Bounds are about the model. So it is counted how many jobs ran longer than the task's wcet, and how
 many came on top of those that its period and jitter allow: without these, no k + 1 of the others
@@ -32,7 +32,7 @@ from hyperperiod.model.units import TIME_LIMIT_NS
 from hyperperiod.whole_file import error_text
 
 COLUMNS = ("domain", "task", "release_ns", "ran_ns")
-ALLOWED = "a table of jobs: `trace jobs FILE.hpt --csv` and `observe TRACE --jobs` write them"
+ALLOWED = "a table of jobs: `trace jobs FILE.hpt --csv --ran` and `observe TRACE --jobs` write them"
 _WHOLE = re.compile(r"[0-9]{1,19}")
 _ENDLESS = 1 << 20
 """No line is longer: what is, has a field that is too long."""

@@ -44,7 +44,7 @@ from hyperperiod.observe.result import (
 from hyperperiod.whole_file import error_text
 
 if TYPE_CHECKING:
-    from hyperperiod.trace.jobs import Job
+    from hyperperiod.trace.jobs import RecordedJob
 
 ALLOWED = (
     "a trace: text of ftrace, trace-cmd, perf script or babeltrace2, plain or .gz, .pftrace or .hpt"
@@ -73,7 +73,7 @@ class Observed(NamedTuple):
     """
 
     result: ObservationResult
-    jobs: Iterator[Job]
+    jobs: Iterator[RecordedJob]
 
 
 def observe(name: str, asked: Asked) -> Observed:
@@ -246,17 +246,17 @@ class _Threads:
             if (one.jobs.count or one.partial) and (only is None or only.search(one.name))
         )
 
-    def jobs(self, first_ns: int) -> Iterator[Job]:
+    def jobs(self, first_ns: int) -> Iterator[RecordedJob]:
         """Yields the jobs that were kept of tasks, as a trace that begins at `first_ns` has them.
 
         Each runs for a tick of the clock at least.
         """
-        from hyperperiod.trace.jobs import Job
+        from hyperperiod.trace.jobs import RecordedJob
 
         for domain, task, series in self._series:
             for number, (release_ns, ran_ns, end_ns) in enumerate(sorted(series.each())):
                 times_ns = (release_ns - first_ns, None, end_ns - first_ns, None)
-                yield Job(domain, task, number, *times_ns, max(ran_ns, self.resolution_ns))
+                yield RecordedJob(domain, task, number, *times_ns, max(ran_ns, self.resolution_ns))
 
     def _result(self, thread: Thread) -> ObservedThread:
         found = self._found(thread)

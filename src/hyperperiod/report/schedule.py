@@ -8,7 +8,7 @@ to row, swaps lines from top to bottom. The same schedule gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
@@ -90,7 +90,7 @@ class Scene(NamedTuple):
     header: Header
     rows: list[str]
     boxes: list[Box]
-    jobs: list[Job]
+    jobs: Sequence[Job]
     legs: list[Leg]
     refills: list[tuple[int, str]]
     missed: list[tuple[int, str]]

@@ -2,8 +2,8 @@
 """Every job of a run: when it was released, first ran, finished, and had to be finished.
 
 A job that never finished has an empty finish, one that never ran an empty start, one without
-a deadline an empty deadline. What it ran is its time on pcpus, with what the host did in it. Jobs
-are sorted by task, in file order, and then by number.
+a deadline an empty deadline. Jobs are sorted by task, in file order, and then by number. What a job
+ran is its time on pcpus, with what the host did in it.
 """
 
 from collections.abc import Iterator
@@ -24,18 +24,24 @@ class Job:
     start_ns: int | None
     finish_ns: int | None
     deadline_ns: int | None
+
+
+@dataclass(slots=True)
+class RecordedJob(Job):
+    """The same with how long it ran: what `simulate --jobs` reads."""
+
     ran_ns: int = 0
 
 
-def jobs(header: Header, records: Records) -> list[Job]:
+def jobs(header: Header, records: Records) -> list[RecordedJob]:
     """Returns all jobs that were released in the run, by task and number."""
-    found: dict[tuple[int, int], Job] = {}
+    found: dict[tuple[int, int], RecordedJob] = {}
     names = [(entry["domain"], entry["name"]) for entry in header["tasks"]]
     release, complete = int(Kind.RELEASE), int(Kind.COMPLETE)
     for time_ns, value, job, task, kind in _job_records(records):
         key = (task, job)
         if kind == release and key not in found:
-            found[key] = Job(*names[task], job, time_ns, None, None, value or None)
+            found[key] = RecordedJob(*names[task], job, time_ns, None, None, value or None)
         elif kind == complete and key in found:
             found[key].finish_ns = time_ns
     for task, job, start_ns, length_ns in _runs(header, records):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, get_type_hints
 
 from hyperperiod.cli.styled import BAD, FAULT, GOOD, OPEN, Styled
 from hyperperiod.cli.table import Column, Table, words
@@ -47,8 +47,9 @@ def _statement_cell(one: PropertyResult) -> tuple[str, ...]:
 def write_csv(row: type, rows: Iterable[Any], out: TextIO) -> None:
     """Writes a list of intervals, jobs or items to `out` as CSV with a heading."""
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(row.__annotations__)
-    writer.writerows(map(attrgetter(*row.__annotations__), rows))
+    columns = get_type_hints(row)
+    writer.writerow(columns)
+    writer.writerows(map(attrgetter(*columns), rows))
 
 
 def list_table(row: type, rows: Iterable[Any], *, in_ns: bool) -> Table:
@@ -56,7 +57,7 @@ def list_table(row: type, rows: Iterable[Any], *, in_ns: bool) -> Table:
 
     Times are exact: in the unit that suits each, or with `in_ns` all in nanoseconds.
     """
-    columns = tuple(row.__annotations__)
+    columns = tuple(get_type_hints(row))
     are_times = [column.endswith("_ns") and not in_ns for column in columns]
     names = [column if in_ns else column.removesuffix("_ns") for column in columns]
     ranks = [_RANKS.get(column, 0) for column in columns]

@@ -49,7 +49,8 @@ from hyperperiod.model.errors import some_names
 from hyperperiod.model.libvirt import PERIODS_NS
 from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.vcpus import interface_result
-from hyperperiod.observe.ftrace import Switch, TraceLines
+from hyperperiod.observe.events import Switch
+from hyperperiod.observe.ftrace import TraceLines
 from hyperperiod.trace.format import STOLEN, Kind
 
 WEIGHT, MOST_WEIGHT = 1000, 10_000
