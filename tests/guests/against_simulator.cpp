@@ -83,6 +83,8 @@ sim::Task random_task() {
     case sim::Kind::busy:
         task.kind = TASK_BUSY;
         break;
+    case sim::Kind::recorded: // guests have no lists of jobs, and none is drawn
+        std::abort();
     }
     task.vcpu = HP_NONE;
     task.period_ns = theirs.period_ns;
