@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tests.linux.scripts import Left, run_phases
 
-pytestmark = pytest.mark.xdist_group("background on linux")
+pytestmark = [pytest.mark.xdist_group("background on linux"), pytest.mark.slow]
 
 S = 1_000_000_000
 SERVER = """\
@@ -222,7 +222,6 @@ def cpu_changes(left: Left) -> float:
     return float((np.diff(np.array(cpus, int), axis=0) != 0).mean())
 
 
-@pytest.mark.slow
 def test_threads_stay_near_their_cache(tmp_path: Path) -> None:
     """Two cpus with a cache each: threads change their cpu seldom, and share both all the same."""
     shared, apart = (
