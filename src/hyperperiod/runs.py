@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hyperperiod.analysis import Analysis, resolve
 from hyperperiod.hosts import STOCK
 from hyperperiod.hosts.refuse import refuse
-from hyperperiod.model import InputError, Scheduler, System, on_own_pcpus, with_policy
+from hyperperiod.model import InputError, Scheduler, System, partitions_alone, with_policy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def simulate(
         found = "check" if check else "trace"
         raise InputError("", None, found, "one with a rule in Python", "none: they judge policies")
 
-    refuse(on_own_pcpus(system), horizon_ns, seed)
+    refuse(partitions_alone(system), horizon_ns, seed)
     analysis = analysis or Analysis(system)
     completed, guarantees = _prepared(analysis, trace_path)
     result = run(

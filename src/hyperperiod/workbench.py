@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod import runs
 from hyperperiod.analysis import Analysis, resolve
-from hyperperiod.hosts import STOCK
+from hyperperiod.hosts import STOCK, of_policy
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.hosts.rule import Rule
 from hyperperiod.model import (
@@ -154,10 +154,10 @@ def compare(
     for number, policy in enumerate(chosen):
         changed = with_policy(whole, policy)
         analysis = Analysis(changed)
-        # A scheduler that the host has itself knows none of our policies.
-        where = [host for host in places if host not in STOCK or number == 0]
         found += [
-            _RUNS[host](changed, horizon_ns, seed, analysis) for host in where for seed in drawn
+            _RUNS[host](changed, horizon_ns, seed, analysis)
+            for host in of_policy(places, number)
+            for seed in drawn
         ]
     return _side_by_side(found)
 

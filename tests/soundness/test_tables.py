@@ -27,7 +27,7 @@ RUNS = 6
 
 
 def supplies(system: System) -> list[Staircase]:
-    """What is known of each partition."""
+    """Returns the supply (ns in ns) that the analysis knows of each partition of a table."""
     found = [known for one in Analysis(system).contracts.values() if (known := one.known)]
     assert len(found) == len(system.domains)
     return [supply for known in found for supply in known.supplies]

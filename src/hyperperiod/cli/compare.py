@@ -21,7 +21,6 @@ from hyperperiod.cli.execute import (
 )
 from hyperperiod.cli.group import EXIT_INTERRUPTED, EXIT_MISSED
 from hyperperiod.cli.options import (
-    ALL_HOSTS,
     fail_on_option,
     horizon_option,
     json_option,
@@ -37,7 +36,7 @@ from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.systems import about, read_system, require_host_levels
 from hyperperiod.cli.tables.compare import comparison_tables
 from hyperperiod.cli.tables.run import misses_text
-from hyperperiod.hosts import STOCK, machine_of, scheduler_of
+from hyperperiod.hosts import ALL_HOSTS, STOCK, machine_of, of_policy, scheduler_of
 from hyperperiod.hosts.guard import parse_guard, require_same_tasks, require_values, tripped
 from hyperperiod.hosts.result import ComparisonResult, RunResult, series_names
 from hyperperiod.model import InputError, Policy, System, fitting_policies, with_policy
@@ -253,12 +252,8 @@ def _results(
     With them what lies between hosts, in sentences.
     """
     results: list[RunResult] = []
-    # A scheduler that the host has itself knows none of our policies.
     runs = [
-        (system, host)
-        for number, system in enumerate(systems)
-        for host in hosts
-        if host not in STOCK or number == 0
+        (system, host) for number, system in enumerate(systems) for host in of_policy(hosts, number)
     ]
     proved = _proved(runs)
     with (

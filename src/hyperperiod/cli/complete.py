@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import click
 from click.shell_completion import CompletionItem
 
-from hyperperiod.hosts import HOSTS, STOCK
+from hyperperiod.hosts import ALL_HOSTS
 from hyperperiod.model import POLICIES, InputError, load_system
 from hyperperiod.model.load import STDIN
 
@@ -41,7 +41,7 @@ def several_policies(
 
 def several_hosts(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The last of several hosts, separated by commas, none of them twice."""
-    return _in_list((*HOSTS, *STOCK), begun)
+    return _in_list(ALL_HOSTS, begun)
 
 
 def explained(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from hyperperiod.cli import complete
-from hyperperiod.hosts import HOSTS, STOCK
+from hyperperiod.hosts import ALL_HOSTS
 from hyperperiod.model import InputError, Policy, parse_policy
 from hyperperiod.model.errors import did_you_mean
 from hyperperiod.model.units import TimeFormatError, parse_time
@@ -22,7 +22,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_HORIZON = "10s"
 SEED_LIMIT = 2**64
-ALL_HOSTS = (*HOSTS, *STOCK)
 WIDE = "hyperperiod.wide"
 """Where a command keeps `--wide` (click.Context.meta) for the screen that prints its tables."""
 

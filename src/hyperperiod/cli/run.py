@@ -9,14 +9,13 @@ import click
 
 from hyperperiod.cli.execute import RunOrder, execute
 from hyperperiod.cli.options import (
-    ALL_HOSTS,
     OneOf,
     host_cost_options,
     linux_options,
     run_options,
     system_argument,
 )
-from hyperperiod.hosts import HOSTS, STOCK
+from hyperperiod.hosts import ALL_HOSTS, HOSTS, STOCK
 
 
 @click.command()

@@ -7,6 +7,7 @@ and `build_job` watches builds; `guests` says what a guest is told; `rings` read
 jobs of its guests.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 HOSTS = ("sim", "xen", "linux")
@@ -23,6 +24,16 @@ class Stock(StrEnum):
 
 STOCK = tuple(f"linux-{scheduler}" for scheduler in Stock)
 """The same machines under schedulers that they have themselves: machine, dash, scheduler."""
+
+ALL_HOSTS = (*HOSTS, *STOCK)
+
+
+def of_policy(hosts: Iterable[str], number: int) -> list[str]:
+    """Returns which hosts of a comparison run its policy of this number, from 0 on.
+
+    A scheduler that a host has itself knows none of our policies: it runs once, with the first.
+    """
+    return [host for host in hosts if host not in STOCK or number == 0]
 
 
 def machine_of(host: str) -> str:

@@ -41,8 +41,8 @@ from hyperperiod.model import (
     Vcpu,
     changed_vcpus,
     hops_of,
-    on_own_pcpus,
     overrun_of,
+    partitions_alone,
     vcpus_of,
 )
 
@@ -92,7 +92,7 @@ def run(
 
     Raises InputError for what this host cannot run.
     """
-    given, system = system, on_own_pcpus(system)
+    given, system = system, partitions_alone(system)
     refuse(system, horizon_ns, seed)
     _refuse_fair(system)
     require_interfaces(system)
@@ -161,7 +161,7 @@ def run_many(
     """
     import numpy as np
 
-    systems = [(on_own_pcpus(system), seed) for system, seed in systems]
+    systems = [(partitions_alone(system), seed) for system, seed in systems]
     scenarios = []
     for system, seed in systems:
         refuse(system, horizon_ns, seed)
@@ -212,7 +212,7 @@ def make_scenario(
     system: System, horizon_ns: int, seed: int, *, check: bool = False
 ) -> _sim.Scenario:
     """The native scenario of a system whose interfaces are known."""
-    system = on_own_pcpus(system)
+    system = partitions_alone(system)
     scenario = _sim.Scenario(
         **_rules(system.policy),
         is_global=system.policy.scope is Scope.GLOBAL,

@@ -30,7 +30,7 @@ from hyperperiod.model.policy import (
     Slack,
     parse_policy,
 )
-from hyperperiod.model.split import joined, on_own_pcpus, split
+from hyperperiod.model.split import joined, partitions_alone, split
 from hyperperiod.model.stolen import Stolen
 from hyperperiod.model.system import Overheads, System
 from hyperperiod.model.task import Task
@@ -98,10 +98,10 @@ __all__ = [
     "is_ordinary",
     "joined",
     "load_system",
-    "on_own_pcpus",
     "overrun_of",
     "parse_policy",
     "parse_time",
+    "partitions_alone",
     "priorities_in",
     "require_pins",
     "require_system",

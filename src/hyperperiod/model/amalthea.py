@@ -32,12 +32,11 @@ from hyperperiod.model.errors import InputError
 from hyperperiod.model.locate import Lines
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.model.values import TomlTable, plain_name
-from hyperperiod.model.xml_tree import Element, read_xml
+from hyperperiod.model.xml_tree import DEEPEST, Element, read_xml
 
 KeyPath = tuple[str | int, ...]
 
 _ROOT = "Amalthea"
-_DEEPEST = 40
 _NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
 _TYPE = "xsi:type"
 _HZ = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
@@ -70,10 +69,10 @@ def read_amalthea(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], 
     return _Reader(file, read_xml(file, text, _place)).read()
 
 
-def _place(tag: str, above: str, depth: int) -> tuple[str, str] | None:
+def _place(tag: str, above: str, _depth: int) -> tuple[str, str] | None:
     if not above and tag.rpartition(":")[2] != _ROOT:
         return f"the element {tag} as the outermost", f"am:{_ROOT}"
-    return ("elements nested deeper", f"{_DEEPEST} levels") if depth > _DEEPEST else None
+    return None
 
 
 def _kind(element: Element) -> str:
@@ -199,7 +198,7 @@ class _Reader:
             elif kind in _CALLS:
                 name = _named(item.attributes.get("runnable", ""))
                 called = self.runnables.get(name)
-                if called is None or name in callers or len(callers) > _DEEPEST:
+                if called is None or name in callers or len(callers) > DEEPEST:
                     found = (
                         f"a call of {name[:40]}, which {'calls it' if called else 'is not there'}"
                     )

@@ -36,7 +36,6 @@ NEARLY_WHOLE: Final = Interface(period_ns=10_000_000, budget_ns=9_500_000)
 """What stands for all of a cpu under Linux: the rest is for what the kernel does there itself."""
 PERIODS_NS: Final = (1_000_000, 1_000_000_000)
 """The shortest and the longest period of a quota that the kernel takes."""
-_DEEPEST = 40
 _PERIOD_NS = 100_000_000
 """The period of a quota that gives none."""
 _PART = re.compile(r"(\^?)([0-9]{1,4})(?:-([0-9]{1,4}))?")
@@ -105,7 +104,7 @@ def busy_tasks(vcpus: int) -> list[TomlTable]:
 def _place(tag: str, _above: str, depth: int) -> tuple[str, str] | None:
     if depth == 1 and tag != "domain":
         return f"the element {tag} outside of a domain", "what `virsh dumpxml DOMAIN` prints"
-    return ("elements nested deeper", f"{_DEEPEST} levels") if depth > _DEEPEST else None
+    return None
 
 
 def _number(file: str, line: int, key: str, text: str, allowed: str) -> int:

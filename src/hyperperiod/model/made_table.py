@@ -94,7 +94,7 @@ def _laid_out(
 
 
 def _append(spans: list[_Span], span: _Span) -> None:
-    """What goes on without a gap is one span."""
+    """Adds a span behind others; what goes on where the last one ends becomes one with it."""
     if spans and (spans[-1].owner, spans[-1].end_ns) == (span.owner, span.start_ns):
         span = span._replace(start_ns=spans.pop().start_ns)
     spans.append(span)

@@ -27,12 +27,10 @@ from hyperperiod.model.xml_tree import Element, read_xml
 
 KeyPath = tuple[str | int, ...]
 
-_DEEPEST = 40
-
 
 def read_module_schedule(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
     """The document that a TOML file of the same system would give, and its lines."""
-    root = read_xml(file, text, _place, with_text=True)
+    root = read_xml(file, text, lambda *_: None, with_text=True)
     schedules = _named(root, "MODULE_SCHEDULE")
     if len(schedules) != 1:
         found = f"{len(schedules)} MODULE_SCHEDULE"
@@ -72,10 +70,6 @@ def read_module_schedule(file: str, text: str) -> tuple[TomlTable, Callable[[Key
         "major_frame": f"{frame_ns}ns",
         "domain": domains,
     }, Lines(lines).of
-
-
-def _place(_tag: str, _above: str, depth: int) -> tuple[str, str] | None:
-    return ("elements nested deeper", f"{_DEEPEST} levels") if depth > _DEEPEST else None
 
 
 def _named(inside: Element, tag: str) -> list[Element]:

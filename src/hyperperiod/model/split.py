@@ -10,7 +10,7 @@ Split are the domains whose vcpus may differ (`is_split`). Where jobs move betwe
 has the tasks: the parts then are servers alone, and the domain as a whole is judged by what they
 supply together.
 
-`on_own_pcpus` splits a table of windows likewise: nobody pays under one and nobody is asked, so
+`partitions_alone` splits a table of windows likewise: nobody pays under one and nobody is asked, so
 what a partition gets does not depend on any other. It is a domain alone on a pcpu of which all is
 stolen but its windows.
 """
@@ -122,7 +122,7 @@ def _changes(change: Change, domains: tuple[Domain, ...]) -> list[Change]:
     return [change.replace(domain=domain.vcpu_names[vcpu]) for domain, vcpu in meant]
 
 
-def on_own_pcpus(system: System) -> System:
+def partitions_alone(system: System) -> System:
     """A system with a table as one in which each partition is alone on a pcpu.
 
     All of that pcpu is stolen but its windows, which its budget is just enough for; partition *n*

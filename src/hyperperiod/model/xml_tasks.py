@@ -51,9 +51,9 @@ def read_tree(file: str, text: str, root: str, *, with_text: bool = False) -> El
     def place(tag: str, _above: str, depth: int) -> tuple[str, str] | None:
         if depth == 0 and tag != root:
             return f"the element {tag} as the outermost", root
-        return ("elements nested deeper", f"{_DEEPEST} levels") if depth > _DEEPEST else None
+        return None
 
-    return read_xml(file, text, place, with_text=with_text)
+    return read_xml(file, text, place, with_text=with_text, deepest=_DEEPEST)
 
 
 def values_of(element: Element) -> dict[str, str]:

@@ -2,7 +2,7 @@
 """XML from outside as a tree of elements with their lines.
 
 It can be hostile: document types (and with them every entity) are refused, and the size of a file
-is bounded before a parser sees it; who reads a form says which element may stand where, and so how
+is bounded before a parser sees it; who reads a form says which element may stand where, and how
 deep they may be.
 """
 
@@ -12,6 +12,9 @@ from collections.abc import Callable, Iterator
 from xml.parsers import expat
 
 from hyperperiod.model.errors import InputError
+
+DEEPEST = 40
+"""How deep elements may be where a form says nothing else."""
 
 Place = Callable[[str, str, int], tuple[str, str] | None]
 """What is found and what is allowed where an element may not stand; None if it may.
@@ -43,13 +46,16 @@ class Element:
             yield from one.every()
 
 
-def read_xml(file: str, text: str, place: Place, *, with_text: bool = False) -> Element:
+def read_xml(
+    file: str, text: str, place: Place, *, with_text: bool = False, deepest: int = DEEPEST
+) -> Element:
     """The outermost element; InputError for anything that is no plain XML of this form.
 
-    Elements have a `text` only where it is asked for; elsewhere any is refused.
+    No element is in more than `deepest` others. Elements have a `text` only where it is asked for;
+    elsewhere any is refused.
     """
     parser = expat.ParserCreate(encoding="utf-8")
-    tree = _Tree(file, parser, place, with_text=with_text)
+    tree = _Tree(file, parser, place, with_text=with_text, deepest=deepest)
     parser.StartElementHandler = tree.start
     parser.EndElementHandler = tree.end
     parser.CharacterDataHandler = tree.text
@@ -66,18 +72,28 @@ class _Tree:
     """Builds the tree while the parser reads, and stops it at the first thing not of the form."""
 
     def __init__(
-        self, file: str, parser: expat.XMLParserType, place: Place, *, with_text: bool
+        self,
+        file: str,
+        parser: expat.XMLParserType,
+        place: Place,
+        *,
+        with_text: bool,
+        deepest: int,
     ) -> None:
         self.file = file
         self.parser = parser
         self.place = place
         self.with_text = with_text
+        self.deepest = deepest
         self.elements: list[Element] = []
         self.unfinished: list[Element] = []
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         above = self.unfinished[-1] if self.unfinished else None
-        wrong = self.place(tag, above.tag if above else "", len(self.unfinished))
+        depth = len(self.unfinished)
+        wrong = self.place(tag, above.tag if above else "", depth)
+        if wrong is None and depth > self.deepest:
+            wrong = "elements nested deeper", f"{self.deepest} levels"
         if wrong is not None:
             raise self._refuse(tag, *wrong)
         element = Element(tag, attributes, self.parser.CurrentLineNumber)

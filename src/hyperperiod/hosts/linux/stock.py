@@ -48,7 +48,7 @@ from hyperperiod.model import (
 from hyperperiod.model.errors import some_names
 from hyperperiod.model.libvirt import PERIODS_NS
 from hyperperiod.model.own_vcpu import OwnVcpu
-from hyperperiod.model.vcpus import interface_result
+from hyperperiod.model.vcpus import bandwidth_of, interface_result
 from hyperperiod.observe.events import Switch
 from hyperperiod.observe.ftrace import TraceLines
 from hyperperiod.trace.format import STOLEN, Kind
@@ -117,7 +117,8 @@ def refuse(system: System, scheduler: Stock) -> None:
             key = f"domain {domain.name}: command"
             raise _wrong(system, key, f"{len(domain.tasks)} of them", "one", scheduler)
         if _weight(domain) > MOST_WEIGHT:
-            found, allowed = f"{float(_share(domain)):.2f} cpus", f"at most {MOST_WEIGHT // WEIGHT}"
+            found = f"{float(bandwidth_of(domain)):.2f} cpus"
+            allowed = f"at most {MOST_WEIGHT // WEIGHT}"
             raise _wrong(system, f"domain {domain.name}: budgets", found, allowed, scheduler)
         if scheduler is Stock.QUOTA:
             _require_quota(system, domain)
@@ -219,7 +220,7 @@ def require_taken(key: str, domain: Domain) -> None:
 
 def require_admitted(where: str, domains: Sequence[Domain], cpus: int) -> None:
     """InputError for servers of domains that SCHED_DEADLINE refuses together, on so many cpus."""
-    share, most = sum(map(_share, domains), Fraction(0)), ADMITTED * cpus
+    share, most = sum(map(bandwidth_of, domains), Fraction(0)), ADMITTED * cpus
     if share > most:
         raise InputError(
             "",
@@ -235,13 +236,8 @@ def _is_on(placed: PlacedTask, vcpu: Vcpu) -> bool:
     return (placed.domain_index, placed.task.vcpu or 0) == (vcpu.domain_index, vcpu.index)
 
 
-def _share(domain: Domain) -> Fraction:
-    """The part of a cpu that the servers of a domain have."""
-    return sum((Fraction(one.budget_ns, one.period_ns) for one in _servers(domain)), Fraction(0))
-
-
 def _weight(domain: Domain) -> int:
-    return max(1, round(WEIGHT * _share(domain)))
+    return max(1, round(WEIGHT * bandwidth_of(domain)))
 
 
 def groups(system: System, scheduler: Stock, cpus: Sequence[int]) -> str:
