@@ -32,7 +32,7 @@ from hyperperiod.hosts.linux.stock import not_told, refuse, switches
 from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.model import FailedError, InputError, MissingError, System
-from hyperperiod.model.libvirt import OVERDRAWN_NS
+from hyperperiod.model.readers.libvirt import OVERDRAWN_NS
 from hyperperiod.runs import simulate
 from hyperperiod.trace.check import check_file
 from hyperperiod.trace.format import NONE, STOLEN, Kind, read

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hyperperiod.model import InputError, Scheduler, System, load_system
-from hyperperiod.model.carts import read_carts
+from hyperperiod.model.readers.carts import read_carts
 
 MS = 1_000_000
 

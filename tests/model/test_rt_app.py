@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hyperperiod.model import InputError, Scheduler, System, TaskKind, load_system
-from hyperperiod.model.lenient_json import read_json
+from hyperperiod.model.readers.lenient_json import read_json
 
 US = 1_000
 

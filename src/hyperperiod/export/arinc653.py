@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A table of windows as a module schedule of ARINC 653 Part 1, which `model.module_schedule` reads.
+"""A table of windows as a module schedule of ARINC 653 Part 1.
 
 The period of a partition is the major frame, and its duration what all its windows come to: that is
-what a table says. Tasks are not in it.
+what a table says. Tasks are not in it. `model.readers.module_schedule` reads it again.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from hyperperiod.export.folder import MANIFEST
 from hyperperiod.export.pools import beginning, of_flows, pools_each
 from hyperperiod.export.stock import on_own_pcpus, without_best_effort
 from hyperperiod.model import Domain, InputError, System, to_toml
-from hyperperiod.model.libvirt import NEARLY_WHOLE
+from hyperperiod.model.readers.libvirt import NEARLY_WHOLE
 from hyperperiod.runs import complete
 
 LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")

@@ -21,7 +21,7 @@ from hyperperiod.export.pools import Pool, beginning, chosen_pcpus, of_flows, po
 from hyperperiod.export.quota import NOT_GUARANTEED, quota_us
 from hyperperiod.export.stock import on_own_pcpus, without_best_effort
 from hyperperiod.model import Domain, InputError, System, to_toml
-from hyperperiod.model.libvirt import NEARLY_WHOLE
+from hyperperiod.model.readers.libvirt import NEARLY_WHOLE
 from hyperperiod.runs import complete
 
 APPLY: Final = """\

@@ -49,7 +49,7 @@ from hyperperiod.analysis.tasks.request_bound import rbf
 from hyperperiod.export.stock import on_own_pcpus, require_servers, without_best_effort
 from hyperperiod.hosts.linux.stock import cpu_max
 from hyperperiod.model import Domain, System, format_time
-from hyperperiod.model.libvirt import OVERDRAWN_NS
+from hyperperiod.model.readers.libvirt import OVERDRAWN_NS
 
 NOT_GUARANTEED: Final = f"""\
 - A quota is a limit, not a budget. It is {format_time(OVERDRAWN_NS)} more than the server in each

@@ -7,7 +7,7 @@ on its pcpu. `fp` is SCHED_FIFO, and so are `rm` and `dm`, with priorities in th
 SCHED_DEADLINE. Best effort, and what has no order by priorities, is SCHED_OTHER.
 
 A thread has no server there, and no deadline but under `edf`: what such a workload does not say is
-listed in the README. `hyperperiod` reads the file again (model/rt_app.py).
+listed in the README. `hyperperiod` reads the file again (model/readers/rt_app.py).
 """
 
 from __future__ import annotations

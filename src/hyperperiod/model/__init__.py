@@ -50,7 +50,7 @@ from hyperperiod.model.vcpus import (
 from hyperperiod.model.words import GuestKind, Sbf, Scheduler, SourceKind, TaskKind, ThinkDraw
 
 if TYPE_CHECKING:
-    from hyperperiod.model.table import to_table
+    from hyperperiod.model.readers.table import to_table
     from hyperperiod.model.write import to_toml
 
 __all__ = [
@@ -113,7 +113,7 @@ __all__ = [
     "with_policy",
 ]
 
-_WRITERS = {"to_table": "table", "to_toml": "write"}
+_WRITERS = {"to_table": "readers.table", "to_toml": "write"}
 
 
 if not TYPE_CHECKING:  # whoever checks types has the names above, and no others

@@ -238,7 +238,7 @@ def _read_document(name: str, text: str) -> Document:
         return _read_toml(name, text)
     root = XML_ROOT.match(text) if form == "xml" else None
     module = READERS.get(root[1].lower() if root else form, READERS[form])
-    reader = getattr(import_module(f"hyperperiod.model.{module}"), f"read_{module}")
+    reader = getattr(import_module(f"hyperperiod.model.readers.{module}"), f"read_{module}")
     document: Document = reader(name, text)
     return document
 

@@ -37,9 +37,9 @@ from hyperperiod.hosts.linux.readings import (
 )
 from hyperperiod.model import Interface, MissingError, System, format_time, to_toml
 from hyperperiod.model.errors import InputError, some_names
-from hyperperiod.model.libvirt import NEARLY_WHOLE, busy_tasks, promised
 from hyperperiod.model.limits import PCPU_LIMIT
 from hyperperiod.model.policy import parse_policy
+from hyperperiod.model.readers.libvirt import NEARLY_WHOLE, busy_tasks, promised
 from hyperperiod.model.values import TomlTable, plain_name, unused_name
 
 CGROUPS: Final = "sys/fs/cgroup"

@@ -46,8 +46,8 @@ from hyperperiod.model import (
     vcpus_of,
 )
 from hyperperiod.model.errors import some_names
-from hyperperiod.model.libvirt import PERIODS_NS
 from hyperperiod.model.own_vcpu import OwnVcpu
+from hyperperiod.model.readers.libvirt import PERIODS_NS
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
 from hyperperiod.observe.events import Switch
 from hyperperiod.observe.ftrace import TraceLines

@@ -20,10 +20,10 @@ from collections.abc import Callable
 from itertools import pairwise
 from math import floor
 
+from hyperperiod.model.readers.xml_tasks import KeyPath, TaskForm, XmlTasks, read_tree, values_of
+from hyperperiod.model.readers.xml_tree import Element
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.model.values import TomlTable
-from hyperperiod.model.xml_tasks import KeyPath, TaskForm, XmlTasks, read_tree, values_of
-from hyperperiod.model.xml_tree import Element
 
 _WHOLE = {"period": "1ms", "budget": "1ms"}
 _LIBRARY = "simso.schedulers."

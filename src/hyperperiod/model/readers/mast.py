@@ -20,9 +20,9 @@ import re
 from collections.abc import Callable, Iterator
 
 from hyperperiod.model.errors import InputError
+from hyperperiod.model.readers.xml_tasks import KeyPath, TaskForm, XmlTasks, values_of
+from hyperperiod.model.readers.xml_tree import Element
 from hyperperiod.model.values import TomlTable
-from hyperperiod.model.xml_tasks import KeyPath, TaskForm, XmlTasks, values_of
-from hyperperiod.model.xml_tree import Element
 
 _DEEPEST = 20
 _TOKEN = re.compile(r"(?:\s|--[^\n]*+)*+(=>|[(),;]|\"[^\"\n]*\"|[^\s(),;=\"]+|\Z)")

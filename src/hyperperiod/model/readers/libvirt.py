@@ -21,9 +21,9 @@ from typing import Final
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.interface import Interface
 from hyperperiod.model.locate import Lines
+from hyperperiod.model.readers.xml_tree import Element, read_xml
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.model.values import TomlTable, plain_name
-from hyperperiod.model.xml_tree import Element, read_xml
 
 KeyPath = tuple[str | int, ...]
 _Threads = tuple[str, int, int]

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from hyperperiod.model.errors import InputError, did_you_mean
 from hyperperiod.model.locate import Lines
+from hyperperiod.model.readers.xml_tree import Element, read_xml
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.model.values import TomlTable, plain_name, unused_name
-from hyperperiod.model.xml_tree import Element, read_xml
 
 KeyPath = tuple[str | int, ...]
 _NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,30})?([eE]-?[0-9]{1,2})?")

@@ -21,9 +21,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from hyperperiod.model.readers.xml_tasks import KeyPath, TaskForm, XmlTasks, read_tree, values_of
+from hyperperiod.model.readers.xml_tree import Element
 from hyperperiod.model.values import TomlTable
-from hyperperiod.model.xml_tasks import KeyPath, TaskForm, XmlTasks, read_tree, values_of
-from hyperperiod.model.xml_tree import Element
 
 _TASKS = TaskForm(
     times={

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hyperperiod.model.errors import InputError, did_you_mean
-from hyperperiod.model.lenient_json import KeyPath, read_json
 from hyperperiod.model.limits import PCPU_LIMIT, TASK_LIMIT
 from hyperperiod.model.locate import Lines
+from hyperperiod.model.readers.lenient_json import KeyPath, read_json
 from hyperperiod.model.values import TomlTable, plain_name
 
 _TOP = {"tasks", "global", "resources"}

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.locate import Lines
+from hyperperiod.model.readers.xml_tree import Element, read_xml
 from hyperperiod.model.units import format_time, parse_time
 from hyperperiod.model.values import TomlTable, plain_name
-from hyperperiod.model.xml_tree import Element, read_xml
 
 KeyPath = tuple[str | int, ...]
 

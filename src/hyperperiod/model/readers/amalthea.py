@@ -30,9 +30,9 @@ from urllib.parse import unquote
 
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.locate import Lines
+from hyperperiod.model.readers.xml_tree import DEEPEST, Element, read_xml
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.model.values import TomlTable, plain_name
-from hyperperiod.model.xml_tree import DEEPEST, Element, read_xml
 
 KeyPath = tuple[str | int, ...]
 

@@ -31,8 +31,8 @@ from pathlib import Path
 from hyperperiod.model.errors import InputError, did_you_mean
 from hyperperiod.model.limits import DEPTH_LIMIT
 from hyperperiod.model.locate import Lines
+from hyperperiod.model.readers.xml_tree import Element, read_xml
 from hyperperiod.model.values import TomlTable, plain_name, unused_name
-from hyperperiod.model.xml_tree import Element, read_xml
 
 KeyPath = tuple[str | int, ...]
 
