@@ -17,7 +17,7 @@ from hyperperiod.analysis.certificate import Certificate
 from hyperperiod.analysis.result import AnalysisResult, DomainResult, PaperResult, VcpuResult
 from hyperperiod.hosts import STOCK
 from hyperperiod.hosts.result import RunDomain, RunFlow, RunPeriods, RunResult, RunVcpu
-from hyperperiod.model import System
+from hyperperiod.model import TABLE, System
 from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
 from hyperperiod.report.distribution import Distribution, ResponseCounts, Task
 from hyperperiod.report.folding import fold
@@ -547,10 +547,10 @@ def _charts(
 
 
 def _rules(system: System) -> str:
-    """The policy by its rules; empty if it is called so anyway, or is one of several."""
+    """The policy by its rules; empty if it is called so anyway, has none, or is one of several."""
     policy = system.policy
     rules = f"{policy.budget} + {policy.order} + {policy.slack}, {policy.scope}"
-    return "" if policy.name is None or system.swaps else f"= {rules}"
+    return "" if policy.name is None or policy == TABLE or system.swaps else f"= {rules}"
 
 
 def _overheads(system: System) -> list[tuple[str, int]]:
