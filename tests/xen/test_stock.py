@@ -11,11 +11,13 @@ import pytest
 from tests.support.exported import server
 from tests.support.on_xen import need_xen
 
+from hyperperiod.hosts.qemu import COUNTER_HZ
 from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.xen.plan import XenOptions
 from hyperperiod.hosts.xen.run import XENTRACE, run
 from hyperperiod.model import System
+from hyperperiod.observe.observe import Asked, observe
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import read
 
@@ -66,6 +68,17 @@ def test_rtds_gives_budgets_and_hands_on_the_rest(tmp_path: Path) -> None:
         assert share_ns - budget_ns <= domain.supply_ns <= 1.01 * (share_ns + budget_ns)
     assert control.supply_ns < 0.3 * HORIZON_NS
     assert rest.supply_ns > 0.5 * HORIZON_NS
+
+
+@pytest.mark.slow
+def test_what_xen_recorded_can_be_observed(tmp_path: Path) -> None:
+    """A vcpu does what its one task does: it wakes up for each job, and runs as long."""
+    task = {"name": "t", "period": 5 * MS, "wcet": MS}
+    on("xen-rtds", tmp_path, [{"name": "a", "interface": server(2, 5), "task": [task]}])
+    found = observe(str(tmp_path / XENTRACE), Asked(cpu_hz=COUNTER_HZ)).result
+    (seen,) = (one for one in found.threads if one.name == "d1v0")
+    assert (seen.kind, seen.period_ns) == ("periodic", 5 * MS)
+    assert MS <= seen.cost_max_ns < 1.1 * MS
 
 
 @pytest.mark.slow

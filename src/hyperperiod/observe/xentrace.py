@@ -5,8 +5,8 @@ A file is a row of windows: a record that names a pcpu and says how many bytes o
 records follow (xen/include/public/trace.h). What is read is which states vcpus change to (class
 `TRC_SCHED_MIN`); other records are passed over. A vcpu is a thread, called `d1v0` for vcpu 0 of
 domain 1, and a domain is a process. Times are those of the machine's counter, whose frequency no
-file says. The windows of a pcpu are in order, those of several are put into order: all of a file is
-in memory for that.
+file says: one that cannot be is the end of the trace. The windows of a pcpu are in order, those of
+several are put into order: all of a file is in memory for that.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from hyperperiod.model.units import TIME_LIMIT_NS
 from hyperperiod.observe.events import Event, Events, Switch, Thread, Wake
 
 WINDOW: Final = 0x2001_F003
 """The first word of a file, and of each window: TRC_TRACE_CPU_CHANGE with two more words."""
+_HEAD: Final = struct.Struct("<III")
+"""A window's first word, pcpu and size."""
 _IDLE_DOMAIN: Final = 0x7FFF
 _LOST: Final = 0x1F001
 _STATE_CHANGE: Final = 0x21001
@@ -44,6 +47,8 @@ class XenTrace(Events):
 
     def __init__(self, file: io.BufferedIOBase, counter_hz: int) -> None:
         super().__init__(resolution_ns=max(1, NS_PER_S // counter_hz))
+        # No record names who wakes a vcpu, so nobody is taken for another one.
+        self.has_flags = True
         self._data = memoryview(file.read())
         self._hz = counter_hz
 
@@ -52,10 +57,13 @@ class XenTrace(Events):
         before: dict[int, tuple[Thread, bool]] = {}
         for ticks, pcpu, event, words in heapq.merge(*self._streams()):
             time_ns = ticks * NS_PER_S // self._hz
-            if event == _LOST:
+            if time_ns >= TIME_LIMIT_NS:
+                self.is_cut = True
+                return
+            if event == _LOST and words:
                 self.lose(words[0])
                 before.clear()
-            elif event & ~_STATES == _STATE_CHANGE:
+            elif event & ~_STATES == _STATE_CHANGE and words:
                 yield from self._reach(time_ns)
                 old, new, who = event >> 8 & 3, event >> 4 & 3, self._thread(words[0])
                 if old == _RUNNING:
@@ -79,12 +87,11 @@ class XenTrace(Events):
         """The records of each pcpu."""
         windows: dict[int, list[memoryview]] = {}
         at, end = 0, len(self._data)
-        while at + 12 <= end:
-            word, pcpu, size = struct.unpack_from("<III", self._data, at)
+        while at + _HEAD.size <= end:
+            word, pcpu, size = _HEAD.unpack_from(self._data, at)
             if word != WINDOW:
-                self.damaged += 1
                 break
-            at += 12
+            at += _HEAD.size
             windows.setdefault(pcpu, []).append(self._data[at : at + size])
             at += size
         self.is_cut = at != end
@@ -105,9 +112,14 @@ class XenTrace(Events):
                 words = struct.unpack_from(f"<{extra}I", data, at + 4 + 8 * timed)
                 yield _Record(ticks, pcpu, word & _EVENT, words)
                 at += size
-            self.damaged += at != len(data)
+            self.is_cut |= at != len(data)
+
+
+def is_xentrace(start: bytes) -> bool:
+    """Whether a file that begins with these bytes is one of `xentrace`."""
+    return start.startswith(struct.pack("<I", WINDOW))
 
 
 def window(pcpu: int, records: bytes) -> bytes:
     """Returns records of a pcpu as they stand in a file."""
-    return struct.pack("<III", WINDOW, pcpu, len(records)) + records
+    return _HEAD.pack(WINDOW, pcpu, len(records)) + records

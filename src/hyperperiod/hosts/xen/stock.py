@@ -163,7 +163,7 @@ def switches(system: System, trace: bytes, header: RingHeader) -> Ring:
     hz = header.frequency_hz
     events = XenTrace(io.BytesIO(trace), hz)
     found = [one for one in events.read() if isinstance(one, Switch)]
-    if events.lost or events.damaged:
+    if events.lost or events.is_cut:
         raise FailedError("Xen lost records of the run; take a shorter horizon")
     vcpus = {f"d{vcpu.domain_index + 1}v{vcpu.index}": vcpu.id for vcpu in vcpus_of(system)}
     return switched_ring(found, header.epoch_ticks * NS_PER_S // hz, range(system.pcpus), vcpus)
