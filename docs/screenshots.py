@@ -47,6 +47,22 @@ PICTURES: Final = {
         1020,
         "section:not(.verdicts, #each-task){display:none}",
     ),
+    "xen-stock": Picture(
+        (
+            "compare",
+            "systems/hungry-guests.toml",
+            "--horizon",
+            "2s",
+            "--hosts",
+            "xen,xen-credit2,xen-rtds",
+            "--fail-on",
+            "max>1s",
+        ),
+        "",
+        1120,
+        780,
+        "section:not(.verdicts, #each-task){display:none}",
+    ),
     "linux-stock": Picture(
         (
             "compare",

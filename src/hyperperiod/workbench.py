@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod import runs
 from hyperperiod.analysis import Analysis, resolve
-from hyperperiod.hosts import STOCK, of_policy
+from hyperperiod.hosts import STOCK, machine_of, of_policy
+from hyperperiod.hosts.costs import MACHINES
 from hyperperiod.hosts.result import ComparisonResult, RunResult
 from hyperperiod.hosts.rule import Rule
 from hyperperiod.model import (
@@ -137,10 +138,11 @@ def compare(
     """Runs a system under several policies, or on several hosts, side by side.
 
     If not said, `policies` are all known ones that fit the system, or with `hosts` its own. Hosts
-    are "sim" (alone, if not said), "xen" and "linux", and Linux under schedulers that it has
-    itself, "linux-eevdf", "linux-quota" and "linux-deadline"; all but the first in QEMU. Interfaces
-    are computed once, under the system's own policy; releases and execution times come from the
-    seed alone, so that runs of one seed differ in their policy or host and in nothing else.
+    are "sim" (alone, if not said), "xen" and "linux", and these under schedulers that they have
+    themselves: "linux-eevdf", "linux-quota", "linux-deadline", "xen-credit2", "xen-rtds" and
+    "xen-null"; all but the first in QEMU. Interfaces are computed once, under the system's own
+    policy; releases and execution times come from the seed alone, so that runs of one seed differ
+    in their policy or host and in nothing else.
     """
     horizon_ns = _time_ns(horizon, "horizon")
     places = ["sim"] if hosts is None else _hosts(hosts)
@@ -171,14 +173,21 @@ def _on_linux(
     return runs.run_on_linux(system, horizon_ns, seed, analysis=analysis, options=options)
 
 
+def _on_xen(host: str, system: System, horizon_ns: int, seed: int, analysis: Analysis) -> RunResult:
+    from hyperperiod.hosts.xen.plan import XenOptions
+
+    options = XenOptions().under(host)
+    return runs.run_on_xen(system, horizon_ns, seed, analysis=analysis, options=options)
+
+
 _RUNS: dict[str, Callable[[System, int, int, Analysis], RunResult]] = {
     "sim": lambda system, horizon_ns, seed, analysis: runs.simulate(
         system, horizon_ns, seed, analysis=analysis
     ),
-    "xen": lambda system, horizon_ns, seed, analysis: runs.run_on_xen(
-        system, horizon_ns, seed, analysis=analysis
-    ),
-    **{host: partial(_on_linux, host) for host in ("linux", *STOCK)},
+    **{
+        host: partial(_on_xen if machine_of(host) == "xen" else _on_linux, host)
+        for host in (*MACHINES, *STOCK)
+    },
 }
 """What runs a system on each host."""
 

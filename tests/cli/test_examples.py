@@ -26,6 +26,7 @@ VERDICTS = {
     "exsched-table2-mixed": True,
     "flight-control": True,
     "hot-swap": None,
+    "hungry-guests": True,
     "hungry-neighbours": True,
     "overload": False,
     "two-commands": True,

@@ -31,6 +31,7 @@ EXPECTED = {
     "late-packets-psedf": ("psedf", 2, 4),
     "late-packets-sedf": ("sedf", 2, 6),
     "late-packets-sedf-prime": ("sedf-prime", 2, 10),
+    "hungry-guests": ("crps", 1, 4),
     "hungry-neighbours": ("crps", 1, 4),
     "linux-guest": ("ptps", 1, 3),
     "linux-four-vcpus": ("crps", 4, 4),

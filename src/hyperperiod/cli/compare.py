@@ -75,8 +75,8 @@ NO_COSTS: HostCostOptions = {"overheads": None, "margin": None, "grid_ns": None}
     callback=read_hosts,
     shell_complete=complete.several_hosts,
     metavar="H,H,...",
-    help="Which hosts, such as sim,xen: prediction beside measurement; or linux,linux-eevdf: our"
-    " scheduler beside one that Linux has itself.",
+    help="Which hosts, such as sim,xen: prediction beside measurement; or xen,xen-credit2: our"
+    " scheduler beside one that the machine has itself.",
 )
 @fail_on_option("dmr>0, short>0, max>8ms, or p99>+5%, which is more than in the first run")
 @linux_options

@@ -360,10 +360,10 @@ def _run_on_machine(
 
 def _runner(host: str, folder: Path, linux: LinuxOptions | None) -> Callable[..., RunResult]:
     """Returns the function that runs a system on a host, with its console's log in `folder`."""
-    if host == "xen":
+    if machine_of(host) == "xen":
         from hyperperiod.hosts.xen.plan import XenOptions
 
-        return partial(runs.run_on_xen, options=XenOptions(folder=folder))
+        return partial(runs.run_on_xen, options=XenOptions(folder=folder).under(host))
     assert linux is not None, "on_linux was asked"
     return partial(runs.run_on_linux, options=replace(linux.under(host), folder=folder))
 
@@ -437,7 +437,7 @@ def _why_not_exact(host: str) -> str:
     from hyperperiod.hosts.xen.images import lockstep
 
     text = "times are those of this machine, which has other things to do"
-    if host != "xen":
+    if machine_of(host) != "xen":
         return text
     text = f"several pcpus: {text}"
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`hyperperiod observe`: a trace of a Linux machine, read as threads, and written as a system."""
+"""`hyperperiod observe`: a trace of Linux or Xen, read as threads, and written as a system."""
 
 from __future__ import annotations
 
@@ -154,6 +154,12 @@ def _left_out(result: ObservationResult) -> str:
     metavar="N",
     help="Make no task of a thread with fewer activations.",
 )
+@click.option(
+    "--cpu-hz",
+    type=WholeNumber(1_000_000, 100_000_000_000),
+    metavar="HZ",
+    help="How fast the counter runs whose ticks are the times of xentrace; xl dmesg says it.",
+)
 @json_option
 @wide_option
 def observe(
@@ -165,13 +171,14 @@ def observe(
     domains: Sequence[tuple[str, re.Pattern[str]]],
     margin: Fraction,
     least: int,
+    cpu_hz: int | None,
     as_json: bool,
 ) -> None:
     """TRACE is text of ftrace, as the kernel, `trace-cmd report`, `perf script` or `babeltrace2`
-    write it, plain or packed (.gz), or - for standard input; or a trace of Perfetto (.pftrace), or
-    of ours (.hpt). From when a thread is woken up to when it sleeps again is one job. Found are
-    execution times, periods, jitter, who wakes up whom: measured, not proved. Interfaces and pcpus
-    are left open: `fit` chooses them.
+    write it, plain or packed (.gz), or - for standard input; or a trace of Perfetto (.pftrace), of
+    ours (.hpt), or of Xen, as `xentrace` writes it, where a vcpu is a thread. From when a thread is
+    woken up to when it sleeps again is one job. Found are execution times, periods, jitter, who
+    wakes up whom: measured, not proved. Interfaces and pcpus are left open: `fit` chooses them.
     """
     if (trace_file is None) == (live_ns is None):
         found = "neither TRACE nor --live" if live_ns is None else "--live beside TRACE"
@@ -179,7 +186,7 @@ def observe(
     require_different({"TRACE": trace_file, "--output": out_file, "--jobs": jobs_file})
     require_writable(out_file, "--output")
     require_writable(jobs_file, "--jobs")
-    asked = Asked(least, margin, only, domains, jobs=jobs_file is not None)
+    asked = Asked(least, margin, only, domains, jobs_file is not None, cpu_hz)
     if trace_file is not None:
         with status(f"reading {trace_file}"):
             result, jobs = observe_trace(trace_file, asked)

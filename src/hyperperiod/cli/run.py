@@ -26,8 +26,8 @@ from hyperperiod.hosts import ALL_HOSTS, HOSTS, STOCK
     type=OneOf(ALL_HOSTS),
     metavar="HOST",
     required=True,
-    help=f"Where the system runs: {', '.join(HOSTS)}; under Linux's own schedulers"
-    f" {', '.join(STOCK)}.",
+    help=f"Where the system runs: {', '.join(HOSTS)}; under schedulers that"
+    f" these have themselves: {', '.join(STOCK)}.",
 )
 @host_cost_options
 @linux_options

@@ -15,15 +15,24 @@ HOSTS = ("sim", "xen", "linux")
 
 
 class Stock(StrEnum):
-    """A scheduler of Linux's own."""
+    """A scheduler of Linux's own, or of Xen's."""
 
     EEVDF = "eevdf"
     QUOTA = "quota"
     DEADLINE = "deadline"
+    CREDIT2 = "credit2"
+    RTDS = "rtds"
+    NULL = "null"
+
+    @property
+    def host(self) -> str:
+        """The host that runs systems under it: machine, dash, scheduler."""
+        on_xen = self in (Stock.CREDIT2, Stock.RTDS, Stock.NULL)
+        return f"{'xen' if on_xen else 'linux'}-{self}"
 
 
-STOCK = tuple(f"linux-{scheduler}" for scheduler in Stock)
-"""The same machines under schedulers that they have themselves: machine, dash, scheduler."""
+STOCK = tuple(scheduler.host for scheduler in Stock)
+"""The same machines under schedulers that they have themselves."""
 
 ALL_HOSTS = (*HOSTS, *STOCK)
 

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from hyperperiod.model import FailedError
 
@@ -20,6 +21,8 @@ PATIENCE_S = 60.0
 LOOK_EVERY_S = 0.1
 END_S = 60.0
 TAIL_LINES = 15
+
+Found = TypeVar("Found")
 
 
 class SilentError(FailedError):
@@ -46,27 +49,38 @@ class Watched:
         patience_s: float = PATIENCE_S,
         look: Callable[[], object] | None = None,
     ) -> re.Match[str]:
-        """Wait until the console shows `pattern`.
+        """Wait until the console shows `pattern`; else as `wait_until`."""
+        what, wanted = f"the console showed {pattern!r}", re.compile(pattern)
+        return self.wait_until(wanted.search, what, patience_s=patience_s, look=look)
 
-        `look` is called now and then; when what it returns changes, or the console grows, the
-        program lives. One that is silent may have ended since the console was read, which is then
-        read again. FailedError when neither happens for `patience_s` of wall time, and when the
-        program ends or fails. After Ctrl-C a KeyboardInterrupt, with the program as usable as
-        before.
+    def wait_until(
+        self,
+        find: Callable[[str], Found | None],
+        what: str,
+        *,
+        patience_s: float = PATIENCE_S,
+        look: Callable[[], object] | None = None,
+    ) -> Found:
+        """Wait until `find` finds something, in what the console shows or elsewhere; returns that.
+
+        `what` it waits for is for messages. `look` is called now and then; when what it returns
+        changes, or the console grows, the program lives. One that is silent may have ended since
+        the console was read, which is then read again. FailedError when neither happens for
+        `patience_s` of wall time, and when the program ends or fails. After Ctrl-C a
+        KeyboardInterrupt, with the program as usable as before.
         """
-        wanted = re.compile(pattern)
         last: tuple[int, object] = (0, None)
         since = time.monotonic()
         with _interrupts_wait() as interrupted:
             while not interrupted():
                 ended = self._process.poll() is not None
                 text = self.console()
-                match = wanted.search(text)
-                if match is not None:
-                    return match
+                found = find(text)
+                if found is not None:
+                    return found
                 self.require_sound(text)
                 if ended:
-                    raise self.failed(f"{self._name} ended before the console showed {pattern!r}")
+                    raise self.failed(f"{self._name} ended before {what}")
                 state = (len(text), _seen(look))
                 if state != last:
                     last, since = state, time.monotonic()

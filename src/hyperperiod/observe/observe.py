@@ -41,13 +41,15 @@ from hyperperiod.observe.result import (
     ObservedThread,
     Waker,
 )
+from hyperperiod.observe.xentrace import XenTrace, is_xentrace
 from hyperperiod.whole_file import error_text
 
 if TYPE_CHECKING:
     from hyperperiod.trace.jobs import RecordedJob
 
 ALLOWED = (
-    "a trace: text of ftrace, trace-cmd, perf script or babeltrace2, plain or .gz, .pftrace or .hpt"
+    "a trace: text of ftrace, trace-cmd, perf script or babeltrace2, plain or .gz, .pftrace, .hpt"
+    " or what xentrace wrote"
 )
 _CHAIN = Fraction(95, 100)
 """So many of a thread's wake-ups by one other thread make the two a chain."""
@@ -56,13 +58,15 @@ _WAKERS_SHOWN = 3
 
 class Asked(NamedTuple):
     """What is asked for: the fewest activations of a task, the margin of execution times, which
-    threads, the domains of threads by patterns of their names, and whether to keep each job."""
+    threads, the domains of threads by patterns of their names, whether to keep each job, and the
+    frequency (Hz) of the counter in which a trace of Xen's has its times."""
 
     least: int = 20
     margin: Fraction = Fraction(20, 100)
     only: re.Pattern[str] | None = None
     domains: Sequence[tuple[str, re.Pattern[str]]] = ()
     jobs: bool = False
+    cpu_hz: int | None = None
 
 
 class Observed(NamedTuple):
@@ -82,7 +86,7 @@ def observe(name: str, asked: Asked) -> Observed:
     `name` is a file, or `-` for standard input, which only text may come from.
     """
     with _opened(name) as file:
-        lines = _events(name, file)
+        lines = _events(name, file, asked.cpu_hz)
         if lines is None:
             return _observe_recorded(name, asked)
         machine = Machine(asked.least, keeps=asked.jobs)
@@ -121,9 +125,16 @@ def observe(name: str, asked: Asked) -> Observed:
     return Observed(result, known.jobs(lines.first_ns))
 
 
-def _events(name: str, file: io.BufferedReader) -> Events | None:
+def _events(name: str, file: io.BufferedReader, cpu_hz: int | None) -> Events | None:
     """Returns who reads the events of a file, by how it begins; None of a trace of ours."""
     start = file.peek(64)[:64]
+    if is_xentrace(start):
+        if cpu_hz is None:
+            allowed = "--cpu-hz beside it, how fast the counter runs: `xl dmesg` says it"
+            raise InputError(shown_name(name), None, "", "times of xentrace, in ticks", allowed)
+        return XenTrace(file, cpu_hz)
+    if cpu_hz is not None:
+        raise InputError(shown_name(name), None, "", "--cpu-hz", "a trace that xentrace wrote")
     if start.startswith(b"\x1f\x8b"):
         packed = gzip.GzipFile(fileobj=file)
         # What is damaged is said when it is read.

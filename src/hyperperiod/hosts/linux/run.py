@@ -45,6 +45,7 @@ from hyperperiod.hosts.recorded_run import result_of as shared_result_of
 from hyperperiod.hosts.refuse import refuse, require_interfaces
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.result import RunResult
+from hyperperiod.hosts.stock import unserved, with_interfaces
 from hyperperiod.measured import LINUX_KERNEL
 from hyperperiod.model import FailedError, InputError, System, tasks_of
 from hyperperiod.model.units import NS_PER_UNIT
@@ -108,12 +109,12 @@ def _result(request: RunRequest, recording: RunRecording, scheduler: Stock | Non
     if scheduler is None:
         return result_of(request, recording, jobs)[0]
     # No server is there that anything could be promised to.
-    nobody = stock.unserved(request.system, scheduler)
+    nobody = unserved(request.system, scheduler)
     without = request._replace(system=nobody, guarantees=False)
     (ring,) = recording.decisions
     replayed = [Replayed(0, nobody.pcpus, 0, ring.records, {})]
-    result, _ = _shared_result(f"{HOST}-{scheduler}", without, recording, replayed, jobs)
-    return stock.with_interfaces(result, request.system)
+    result, _ = _shared_result(scheduler.host, without, recording, replayed, jobs)
+    return with_interfaces(result, request.system)
 
 
 def record(

@@ -29,8 +29,15 @@ from hyperperiod.hosts import Stock
 from hyperperiod.hosts.guests import LINUX_DEADLINES_NS
 from hyperperiod.hosts.linux import commands
 from hyperperiod.hosts.linux.outside import name_of
-from hyperperiod.hosts.result import RunResult
-from hyperperiod.hosts.rings import Ring, new_records, silent_ring
+from hyperperiod.hosts.rings import Ring
+from hyperperiod.hosts.stock import (
+    WEIGHT,
+    not_told_sentence,
+    refuse_events,
+    switched_ring,
+    weight_of,
+    wrong,
+)
 from hyperperiod.model import (
     Domain,
     FailedError,
@@ -46,15 +53,13 @@ from hyperperiod.model import (
     vcpus_of,
 )
 from hyperperiod.model.errors import some_names
-from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.readers.libvirt import PERIODS_NS
-from hyperperiod.model.vcpus import bandwidth_of, interface_result
+from hyperperiod.model.vcpus import bandwidth_of
 from hyperperiod.observe.events import Switch
 from hyperperiod.observe.ftrace import TraceLines
-from hyperperiod.trace.format import STOLEN, Kind
 
-WEIGHT, MOST_WEIGHT = 1000, 10_000
-"""The weight of a whole cpu, and the most that the kernel takes."""
+MOST_WEIGHT: Final = 10_000
+"""The most that the kernel takes."""
 ADMITTED: Final = Fraction(95, 100)
 """What the kernel admits of each cpu to threads of SCHED_DEADLINE."""
 LEAST_BUDGET_NS: Final = 10_000
@@ -109,17 +114,15 @@ trace=
 
 def refuse(system: System, scheduler: Stock) -> None:
     """InputError for what a scheduler of Linux's own cannot do for a system."""
-    for key, events in (("swap", system.swaps), ("change", system.changes)):
-        if events:
-            raise _wrong(system, key, f"{len(events)} of them", "none", scheduler)
+    refuse_events(system, scheduler)
     for domain in system.domains:
         if commands.has_commands(domain) and len(domain.tasks) > 1:
             key = f"domain {domain.name}: command"
-            raise _wrong(system, key, f"{len(domain.tasks)} of them", "one", scheduler)
-        if _weight(domain) > MOST_WEIGHT:
+            raise wrong(system, key, f"{len(domain.tasks)} of them", "one", scheduler)
+        if weight_of(domain) > MOST_WEIGHT:
             found = f"{float(bandwidth_of(domain)):.2f} cpus"
             allowed = f"at most {MOST_WEIGHT // WEIGHT}"
-            raise _wrong(system, f"domain {domain.name}: budgets", found, allowed, scheduler)
+            raise wrong(system, f"domain {domain.name}: budgets", found, allowed, scheduler)
         if scheduler is Stock.QUOTA:
             _require_quota(system, domain)
     if scheduler is Stock.DEADLINE:
@@ -142,12 +145,7 @@ def not_told(system: System, scheduler: Stock) -> str:
         "the spare": system.spare,
         "who may use extra time": any(domain.extra for domain in system.domains),
     }
-    left_out = [what for what, is_there in found.items() if is_there]
-    return f"linux-{scheduler} is not told {', '.join(left_out)}" if left_out else ""
-
-
-def _wrong(system: System, key: str, found: str, allowed: str, scheduler: Stock) -> InputError:
-    return InputError(system.name, None, key, found, f"{allowed}, on linux-{scheduler}")
+    return not_told_sentence(scheduler, found)
 
 
 def _servers(domain: Domain) -> list[Interface]:
@@ -163,12 +161,12 @@ def _require_quota(system: System, domain: Domain) -> None:
     where, periods = f"domain {domain.name}: ", sorted({one.period_ns for one in servers})
     if len(periods) > 1 or len(servers) < domain.vcpus:
         found = "vcpus with different periods, or without"
-        raise _wrong(system, f"{where}vcpu", found, "one period for all", Stock.QUOTA)
+        raise wrong(system, f"{where}vcpu", found, "one period for all", Stock.QUOTA)
     budget_ns = sum(one.budget_ns for one in servers)
     cpu_max(where, budget_ns, periods[0])
     if budget_ns < LEAST_QUOTA_NS:
         found, allowed = format_time(budget_ns), f"at least {format_time(LEAST_QUOTA_NS)}"
-        raise _wrong(system, f"{where}interface.budget", found, allowed, Stock.QUOTA)
+        raise wrong(system, f"{where}interface.budget", found, allowed, Stock.QUOTA)
 
 
 def cpu_max(where: str, budget_ns: int, period_ns: int) -> tuple[int, int]:
@@ -187,14 +185,14 @@ def _refuse_deadline(system: System) -> None:
     """InputError for servers that no threads of SCHED_DEADLINE stand for."""
     if system.pcpus > 1 and system.policy.scope is not Scope.GLOBAL:
         allowed = "1, or a global policy: these threads go to any cpu"
-        raise _wrong(system, "pcpus", str(system.pcpus), allowed, Stock.DEADLINE)
+        raise wrong(system, "pcpus", str(system.pcpus), allowed, Stock.DEADLINE)
     for vcpu in vcpus_of(system):
         tasks = [one.task for one in tasks_of(system) if _is_on(one, vcpu)]
         if vcpu.interface is not None and (
             len(tasks) > 1 or any(task.command is not None for task in tasks)
         ):
             key, found = f"domain {vcpu.name}: task", f"{len(tasks)} of them, or a command"
-            raise _wrong(system, key, found, "one of ours for each vcpu", Stock.DEADLINE)
+            raise wrong(system, key, found, "one of ours for each vcpu", Stock.DEADLINE)
     for index, domain in enumerate(system.domains):
         require_taken(f"domain[{index}]", domain)
     require_admitted("", system.domains, system.pcpus)
@@ -236,10 +234,6 @@ def _is_on(placed: PlacedTask, vcpu: Vcpu) -> bool:
     return (placed.domain_index, placed.task.vcpu or 0) == (vcpu.domain_index, vcpu.index)
 
 
-def _weight(domain: Domain) -> int:
-    return max(1, round(WEIGHT * bandwidth_of(domain)))
-
-
 def groups(system: System, scheduler: Stock, cpus: Sequence[int]) -> str:
     """The part of a script that makes the cgroups of a system's domains, to run on these cpus."""
     lines = [f'own="{" ".join(map(str, cpus))}"\n', PREPARE]
@@ -247,7 +241,7 @@ def groups(system: System, scheduler: Stock, cpus: Sequence[int]) -> str:
         lines.append(BUDGETS_END)
     for number, domain in enumerate(system.domains):
         servers, group = _servers(domain), group_of(system, number)
-        lines.append(f"mkdir -p {group}\nset_to {group}/cpu.weight {_weight(domain)}\n")
+        lines.append(f"mkdir -p {group}\nset_to {group}/cpu.weight {weight_of(domain)}\n")
         if scheduler is Stock.QUOTA and servers:
             budget_ns = sum(one.budget_ns for one in servers)
             quota_us, period_us = cpu_max("", budget_ns, servers[0].period_ns)
@@ -299,16 +293,7 @@ def switches(system: System, files: Mapping[str, bytes]) -> Ring:
     found = [one for one in lines.read() if isinstance(one, Switch) and one.cpu in cpus]
     if lines.lost or lines.overwritten or lines.damaged:
         raise FailedError("the kernel lost switches of the run; take a shorter horizon")
-    records = new_records(len(found), Kind.IDLE, 0)
-    for record, event in zip(records, found, strict=True):
-        name, pid, _ = event.after
-        record["time_ns"], record["pcpu"] = max(0, event.time_ns - epoch_ns), cpus.index(event.cpu)
-        vcpu = vcpus.get(name, pids.get(pid))
-        if vcpu is not None:
-            record["kind"], record["vcpu"], record["payer"] = Kind.RUN, vcpu, vcpu
-        elif pid:
-            record["flags"] = STOLEN
-    return Ring(silent_ring().header, records, 0)
+    return switched_ring(found, epoch_ns, cpus, vcpus, pids)
 
 
 def _command_pids(
@@ -327,25 +312,3 @@ def _command_pids(
                     pid = waiting.pop()
                     yield pid, vcpu.id
                     waiting += came_of.get(pid, ())
-
-
-def unserved(system: System, scheduler: Stock) -> System:
-    """The system without servers, under a policy that is called like the scheduler: as its trace
-    has it."""
-    domains = tuple(
-        one.replace(
-            interface=None,
-            best_effort=True,
-            extra=False,
-            own_vcpus=tuple(OwnVcpu(pcpu=own.pcpu) for own in one.own_vcpus),
-        )
-        for one in system.domains
-    )
-    return system.replace(domains=domains, policy=system.policy.replace(name=str(scheduler)))
-
-
-def with_interfaces(result: RunResult, system: System) -> RunResult:
-    """The result of a system without servers, with the interfaces that its domains were to get."""
-    domains = zip(result.domains, system.domains, strict=True)
-    found = tuple(one.replace(interface=interface_result(domain)) for one, domain in domains)
-    return result.replace(domains=found)

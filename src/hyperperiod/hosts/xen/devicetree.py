@@ -58,9 +58,18 @@ class DomainNode:
     channels: tuple[ChannelEnd, ...] = ()
 
 
-def chosen(xen_arguments: str, domains: Sequence[DomainNode]) -> str:
-    """The part of a device tree source that tells Xen what to do."""
+def chosen(
+    xen_arguments: str, domains: Sequence[DomainNode], control: tuple[Module, Module] | None = None
+) -> str:
+    """The part of a device tree source that tells Xen what to do.
+
+    `control` is the kernel and the ramdisk of domain 0, where there is one.
+    """
     nodes = "".join(_domain(number, domain) for number, domain in enumerate(domains, 1))
+    if control is not None:
+        kernel, ramdisk = control
+        lines = [*_module("kernel", kernel, ""), *_module("ramdisk", ramdisk, None)]
+        nodes = "".join(f"\t{line}\n" for line in lines) + nodes
     return (
         "/ {\n"
         "\tchosen {\n"

@@ -56,6 +56,12 @@ def executive() -> Path:
     return _built("guests/executive.bin", what, "arm64")
 
 
+def control() -> Path:
+    """The domain 0 that sets the parameters of the others under a scheduler of Xen's own."""
+    what = "the program that sets the parameters of domains"
+    return _built("guests/control.bin", what, "arm64-stock")
+
+
 def lockstep() -> Path:
     """What keeps several pcpus of a machine in step.
 

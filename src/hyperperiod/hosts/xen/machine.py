@@ -87,6 +87,8 @@ class XenMachine:
     qemu_arguments: tuple[str, ...] = ()
     """More of them, such as a plugin that counts."""
     channels: tuple[Channel, ...] = ()
+    control: tuple[Path, bytes] | None = None
+    """Domain 0, which is no guest: its image, and its ramdisk."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +103,14 @@ class GuestMemory:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything is, channels too; `files` are to be loaded at their addresses."""
+    """Where everything is, channels and domain 0's modules too; `files` are to be loaded at their
+    addresses."""
 
     places: tuple[GuestMemory, ...]
     files: tuple[tuple[Path, int], ...]
     ram_bytes: int
     channels: tuple[int, ...] = ()
+    control: tuple[Module, Module] | None = None
 
 
 class RunningXen(Emulator):
@@ -180,13 +184,19 @@ def lay_out(machine: XenMachine, folder: Path, base: int = MODULES_BASE) -> Layo
             end = _round_up(end + files[path].size, PAGE_BYTES)
         return files[path]
 
+    def place_ramdisk(ramdisk: Path | bytes, name: str) -> Module:
+        if isinstance(ramdisk, bytes):
+            data, ramdisk = ramdisk, folder / f"ramdisk{name}"
+            ramdisk.write_bytes(data)
+        return place(ramdisk)
+
     modules: list[tuple[Module, Module | None]] = []
     for number, guest in enumerate(machine.guests):
-        ramdisk = guest.ramdisk
-        if isinstance(ramdisk, bytes):
-            text, ramdisk = ramdisk, folder / f"ramdisk{number}"
-            ramdisk.write_bytes(text)
-        modules.append((place(guest.image), None if ramdisk is None else place(ramdisk)))
+        ramdisk = None if guest.ramdisk is None else place_ramdisk(guest.ramdisk, str(number))
+        modules.append((place(guest.image), ramdisk))
+    control = None
+    if machine.control is not None:
+        control = place(machine.control[0]), place_ramdisk(machine.control[1], "-control")
     places: list[GuestMemory] = []
     end = _round_up(end, GUEST_ALIGN)
     for guest, (kernel, loaded) in zip(machine.guests, modules, strict=True):
@@ -198,7 +208,7 @@ def lay_out(machine: XenMachine, folder: Path, base: int = MODULES_BASE) -> Layo
         end = _round_up(end + channel.size, PAGE_BYTES)
     ram_bytes = _round_up(end - RAM_BASE + machine.heap_bytes, 16 * MIB)
     loaded_at = tuple((path, module.address) for path, module in files.items())
-    return Layout(tuple(places), loaded_at, ram_bytes, tuple(channels))
+    return Layout(tuple(places), loaded_at, ram_bytes, tuple(channels), control)
 
 
 def domain_nodes(machine: XenMachine, layout: Layout) -> list[DomainNode]:
@@ -240,7 +250,8 @@ def _make_tree(machine: XenMachine, layout: Layout, folder: Path, qemu: Path, dt
     _call([str(qemu), *board, "-machine", f"dumpdtb={blob}", "-nodefaults", "-display", "none"])
     text = _call([str(dtc), "-q", "-I", "dtb", "-O", "dts", str(blob)])
     arguments = f"{BASE_ARGUMENTS} {machine.arguments}"
-    source.write_text(machine_tree(text, chosen(arguments, domain_nodes(machine, layout))))
+    part = chosen(arguments, domain_nodes(machine, layout), layout.control)
+    source.write_text(machine_tree(text, part))
     _call([str(dtc), "-q", "-I", "dts", "-O", "dtb", "-o", str(tree), str(source)])
     return tree
 

@@ -8,19 +8,20 @@ the system, with room to spare.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hyperperiod.hosts import rings
+from hyperperiod.hosts import STOCK, Stock, rings, scheduler_of
 from hyperperiod.hosts.channels import channels_of
 from hyperperiod.hosts.cpio import archive
 from hyperperiod.hosts.guests import guest_ring_bytes, guest_words, job_counts
 from hyperperiod.hosts.qemu import ICOUNT_RATE
 from hyperperiod.hosts.recorded_run import RunOptions, RunRequest
-from hyperperiod.hosts.xen import command_line
+from hyperperiod.hosts.xen import command_line, stock
 from hyperperiod.hosts.xen.images import (
     LINUX_RAM_BYTES,
     can_keep_in_step,
+    control,
     executive,
     hypervisor,
     linux,
@@ -58,6 +59,12 @@ class XenOptions(RunOptions):
     hypervisor: Path | None = None
     ring_bytes: int | None = None
     qemu_arguments: tuple[str, ...] = ()
+    scheduler: Stock | None = None
+    """One of Xen's own, in place of ours."""
+
+    def under(self, host: str) -> XenOptions:
+        """Returns the same options for the scheduler of a host, ours or another (hosts.STOCK)."""
+        return replace(self, scheduler=Stock(scheduler_of(host)) if host in STOCK else None)
 
 
 def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> XenMachine:
@@ -66,10 +73,16 @@ def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> Xe
     can_count = system.pcpus == 1 or can_keep_in_step()
     icount = can_count if options.icount is None else options.icount
     start_ns = boot_times * epoch_ns(system.domains, icount=icount)
-    ring_bytes = options.ring_bytes or hypervisor_ring_bytes(system, horizon_ns)
-    arguments = command_line.xen_arguments(
-        system, epoch_ns=start_ns, horizon_ns=horizon_ns, ring_bytes=ring_bytes
-    )
+    settings = b""
+    if options.scheduler is not None:
+        ring_bytes = options.ring_bytes or stock.buffer_bytes(system, horizon_ns)
+        arguments = stock.xen_arguments(options.scheduler, ring_bytes, system.pcpus)
+        settings = stock.settings(system, options.scheduler)
+    else:
+        ring_bytes = options.ring_bytes or hypervisor_ring_bytes(system, horizon_ns)
+        arguments = command_line.xen_arguments(
+            system, epoch_ns=start_ns, horizon_ns=horizon_ns, ring_bytes=ring_bytes
+        )
     guests = []
     for number in range(len(system.domains)):
         memory_bytes = guest_memory_bytes(system, number, horizon_ns)
@@ -84,7 +97,8 @@ def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> Xe
         )
         guests.append(guest_of(system, number, words, memory_bytes))
     return XenMachine(
-        hypervisor=options.hypervisor or hypervisor(),
+        hypervisor=options.hypervisor
+        or hypervisor("arm64-stock" if options.scheduler else "arm64"),
         arguments=f"guest_loglvl=all {arguments}",
         guests=tuple(guests),
         channels=tuple(channels_of(system)),
@@ -92,6 +106,7 @@ def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> Xe
         icount=icount,
         heap_bytes=256 * MIB + 3 * ring_bytes * system.pcpus,
         qemu_arguments=options.qemu_arguments,
+        control=(control(), settings) if settings else None,
     )
 
 

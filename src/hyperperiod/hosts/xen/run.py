@@ -19,6 +19,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+import numpy as np
+
 from hyperperiod.hosts import rings
 from hyperperiod.hosts.channels import channels_of
 from hyperperiod.hosts.costs import TICK_PERIOD_NS, longest_ns
@@ -35,18 +37,22 @@ from hyperperiod.hosts.recorded_run import (
     until_ready,
 )
 from hyperperiod.hosts.refuse import refuse, require_interfaces
-from hyperperiod.hosts.replay import replay
+from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.result import RunResult
-from hyperperiod.hosts.xen import command_line
+from hyperperiod.hosts.stock import unserved, with_interfaces
+from hyperperiod.hosts.xen import command_line, stock
 from hyperperiod.hosts.xen.changes import changes_made
 from hyperperiod.hosts.xen.machine import HORIZON_REACHED, RunningXen, XenMachine, boot
 from hyperperiod.hosts.xen.plan import MS, XenOptions, plan
+from hyperperiod.hosts.xen.trace_buffers import read_buffers
 from hyperperiod.measured import LINUX, XEN
 from hyperperiod.measured import read as read_measured
 from hyperperiod.model import FailedError, GuestKind, tasks_of
 from hyperperiod.trace.format import Header
 
 HOST: Final = "xen"
+XENTRACE: Final = "run.xentrace"
+"""What Xen's own trace buffers had, as `xentrace` writes it."""
 COMPLAINTS: Final = Complaints(
     re.compile(
         r"hyperperiod: (?!ring of pcpu|horizon reached).*|\(d\d+\) (?:executive|guest): .*"
@@ -88,64 +94,111 @@ def run(
     system = request.system
     refuse(system, request.horizon_ns, request.seed)
     command_line.refuse(system)
+    if options.scheduler is not None:
+        stock.refuse(system, options.scheduler)
     require_interfaces(system)
 
     def attempt(boot_times: int) -> RunRecording:
         machine = plan(request, options, boot_times=boot_times)
         with console_log(options.folder) as console, boot(machine, console) as running:
-            return _record(running, machine, request.horizon_ns, progress, options.patience_s)
+            return _record(running, machine, request, progress, options)
 
-    recording = until_ready(BOOT_TIMES, attempt)
-    replayed = [replay(ring, recording.end_ns) for ring in recording.decisions]
-    jobs = recorded_jobs(request, recording)
-    allow = partial(_allow, request, recording)
-    result, _ = result_of(HOST, request, recording, replayed, jobs, allow)
-    _require_records(recording, result, 0 if recording.icount else lateness_ns(replayed))
-    return result
+    return _result(request, until_ready(BOOT_TIMES, attempt), options)
+
+
+def _result(request: RunRequest, recording: RunRecording, options: XenOptions) -> RunResult:
+    jobs, allow = recorded_jobs(request, recording), partial(_allow, request, recording)
+    if options.scheduler is None:
+        replayed = [replay(ring, recording.end_ns) for ring in recording.decisions]
+        result, _ = result_of(HOST, request, recording, replayed, jobs, allow)
+        _require_records(recording, result, 0 if recording.icount else lateness_ns(replayed))
+        return result
+    # No server is there that anything could be promised to.
+    nobody = unserved(request.system, options.scheduler)
+    without = request._replace(system=nobody, guarantees=False)
+    (ring,) = recording.decisions
+    replayed = [Replayed(0, nobody.pcpus, 0, ring.records, {})]
+    result, _ = result_of(options.scheduler.host, without, recording, replayed, jobs, allow)
+    return with_interfaces(result, request.system)
 
 
 def _record(
     running: RunningXen,
     machine: XenMachine,
-    horizon_ns: int,
+    request: RunRequest,
     progress: Callable[[int], None] | None,
-    patience_s: float,
+    options: XenOptions,
 ) -> RunRecording:
     """Let the machine run to the horizon, or to Ctrl-C, and read what it recorded."""
+    horizon_ns = request.horizon_ns
+    where = _reached if options.scheduler is None else _reached_by_guests
 
     def look() -> int | None:
-        console = running.console()
-        COMPLAINTS.require_none(console)
-        addresses = rings.announced(console)
-        reached = rings.last_time(running.read, min(addresses.values())) if addresses else None
+        COMPLAINTS.require_none(running.console())
+        reached = where(running)
         if reached is not None and progress is not None:
             progress(min(reached, horizon_ns))
         return reached
 
     interrupted = False
     try:
-        running.wait_for(HORIZON_REACHED, patience_s=patience_s, look=look)
-        _wait_for_guests(running)
+        if options.scheduler is None:
+            running.wait_for(HORIZON_REACHED, patience_s=options.patience_s, look=look)
+            _wait_for_guests(running)
+        else:
+            # Xen knows of no horizon. All guests come to it, since others sleep from then on.
+            running.wait_until(
+                lambda _: not _at_work(running) or None,
+                "its guests did",
+                patience_s=options.patience_s,
+                look=look,
+            )
     except KeyboardInterrupt:
         interrupted = True
     running.stop()
     COMPLAINTS.require_none(running.console())
-    decisions = running.own_rings()
-    if not decisions:
-        raise FailedError(f"{machine.hypervisor} announces no ring", running.console())
-    end_ns = recorded_until(decisions, horizon_ns) if interrupted else horizon_ns
     guests = running.guest_rings()
     require_room((f"guest {number}", ring) for number, ring in enumerate(guests))
+    if options.scheduler is None:
+        decisions = running.own_rings()
+        if not decisions:
+            raise FailedError(f"{machine.hypervisor} announces no ring", running.console())
+    else:
+        trace = read_buffers(running.read, machine.hypervisor, machine.pcpus)
+        if options.folder is not None:
+            (options.folder / XENTRACE).write_bytes(trace)
+        decisions = [stock.switches(request.system, trace, guests[0].header)]
+    end_ns = recorded_until(decisions, horizon_ns) if interrupted else horizon_ns
     return RunRecording(decisions, guests, end_ns, interrupted, machine.icount)
+
+
+def _reached(running: RunningXen) -> int | None:
+    """The latest instant (ns) in a ring of the hypervisor's; None while there is none."""
+    addresses = rings.announced(running.console())
+    return rings.last_time(running.read, min(addresses.values())) if addresses else None
+
+
+def _reached_by_guests(running: RunningXen) -> int | None:
+    """The latest instant (ns) in the ring of a guest; None while there is none."""
+    found = [
+        int(rings.ticks_to_ns(np.array([ticks], np.uint64), header)[0])
+        for place in running.places
+        if (header := rings.read_header(running.read, place.ring)) is not None
+        and (ticks := rings.last_time(running.read, place.ring)) is not None
+    ]
+    return max(found, default=None)
+
+
+def _at_work(running: RunningXen) -> list[int]:
+    """The rings of guests that have not seen the horizon."""
+    headers = {place.ring: rings.read_header(running.read, place.ring) for place in running.places}
+    return [at for at, header in headers.items() if header is None or not header.ended]
 
 
 def _wait_for_guests(running: RunningXen) -> None:
     """A guest writes what was due before the horizon when it next runs, and then its end."""
     until = time.monotonic() + GUESTS_END_S
-    waiting = [place.ring for place in running.places]
-    while waiting and time.monotonic() < until:
-        headers = {address: rings.read_header(running.read, address) for address in waiting}
-        waiting = [at for at, header in headers.items() if header is None or not header.ended]
+    while _at_work(running) and time.monotonic() < until:
         time.sleep(0.02)
 
 

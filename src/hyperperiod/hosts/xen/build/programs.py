@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds the programs beside Xen: what runs a domain's tasks, the plugins of QEMU that keep pcpus
-in step and count instructions, and `hyperperiod-xen` for dom0.
+"""Builds the programs beside Xen: what runs a domain's tasks and what sets parameters, the plugins
+of QEMU that keep pcpus in step and count instructions, and `hyperperiod-xen` for dom0.
 
 Their makefiles take sources from where they lie, which may be read-only, and write into the
 job's folder. A stamp there holds a digest of the sources and the compiler; the times of files are
@@ -49,7 +49,8 @@ def need_for_executive() -> None:
 
 
 def build_executive(job: BuildJob) -> Path:
-    """The bare-metal program that runs a domain's tasks, for arm64."""
+    """The bare-metal program that runs a domain's tasks, for arm64; beside it the one that sets the
+    parameters of domains."""
     prefix = prefix_for("arm64")
     out = job.root / "guests"
     make = ["-C", str(SOURCES / "guests"), f"OUT={out}", f"CROSS_COMPILE={prefix}"]
@@ -68,7 +69,7 @@ def _executive_key() -> str:
     return digest_of(
         [version_of(f"{prefix_for('arm64')}gcc")],
         _files(
-            *("guests/Makefile", "guests/board/*", "guests/executive/*"),
+            *("guests/Makefile", "guests/board/*", "guests/executive/*", "guests/control/*"),
             *("core/*.h", "record/*.h", "words/*.h"),
         ),
     )

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What runs under schedulers that hosts have themselves share: no server of ours is there.
+
+What such a scheduler cannot do is refused by its name, what it is not told is said, and the trace
+and the result are those of a system without servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from hyperperiod.hosts import Stock
+from hyperperiod.hosts.result import RunResult
+from hyperperiod.hosts.rings import Ring, new_records, silent_ring
+from hyperperiod.model import Domain, InputError, System
+from hyperperiod.model.own_vcpu import OwnVcpu
+from hyperperiod.model.vcpus import bandwidth_of, interface_result
+from hyperperiod.observe.events import Switch
+from hyperperiod.trace.format import STOLEN, Kind
+
+WEIGHT: Final = 1000
+"""The weight of a whole pcpu."""
+
+
+def wrong(system: System, key: str, found: str, allowed: str, scheduler: Stock) -> InputError:
+    """Returns the error for what a scheduler cannot do for a system."""
+    return InputError(system.name, None, key, found, f"{allowed}, on {scheduler.host}")
+
+
+def refuse_events(system: System, scheduler: Stock) -> None:
+    """InputError for a system that is to be swapped or changed while it runs."""
+    for key, events in (("swap", system.swaps), ("change", system.changes)):
+        if events:
+            raise wrong(system, key, f"{len(events)} of them", "none", scheduler)
+
+
+def weight_of(domain: Domain, sharing: int = 1) -> int:
+    """Returns a weight in proportion to the budgets of a domain, of each of so many that share it;
+    the least for one without."""
+    return max(1, round(WEIGHT * bandwidth_of(domain) / sharing))
+
+
+def not_told_sentence(scheduler: Stock, found: Mapping[str, object]) -> str:
+    """Returns what of a system, of what may be in it, a scheduler is not told; empty if nothing."""
+    left_out = [what for what, is_there in found.items() if is_there]
+    return f"{scheduler.host} is not told {', '.join(left_out)}" if left_out else ""
+
+
+def switched_ring(
+    switches: Sequence[Switch],
+    epoch_ns: int,
+    cpus: Sequence[int],
+    vcpus: Mapping[str, int],
+    numbers: Mapping[int, int] | None = None,
+) -> Ring:
+    """Returns who ran when, as records of a trace, from what was recorded of switches.
+
+    A vcpu is known by its thread's name, or else by its `numbers`. Whoever is not of the system has
+    stolen the time, on the pcpu that is at its place in `cpus`.
+    """
+    records = new_records(len(switches), Kind.IDLE, 0)
+    for record, event in zip(records, switches, strict=True):
+        name, number, _ = event.after
+        record["time_ns"], record["pcpu"] = max(0, event.time_ns - epoch_ns), cpus.index(event.cpu)
+        vcpu = vcpus.get(name, (numbers or {}).get(number))
+        if vcpu is not None:
+            record["kind"], record["vcpu"], record["payer"] = Kind.RUN, vcpu, vcpu
+        elif number:
+            record["flags"] = STOLEN
+    return Ring(silent_ring().header, records, 0)
+
+
+def unserved(system: System, scheduler: Stock) -> System:
+    """The system without servers, under a policy that is called like the scheduler: as its trace
+    has it."""
+    domains = tuple(
+        one.replace(
+            interface=None,
+            best_effort=True,
+            extra=False,
+            own_vcpus=tuple(OwnVcpu(pcpu=own.pcpu) for own in one.own_vcpus),
+        )
+        for one in system.domains
+    )
+    return system.replace(domains=domains, policy=system.policy.replace(name=str(scheduler)))
+
+
+def with_interfaces(result: RunResult, system: System) -> RunResult:
+    """The result of a system without servers, with the interfaces that its domains were to get."""
+    domains = zip(result.domains, system.domains, strict=True)
+    found = tuple(one.replace(interface=interface_result(domain)) for one, domain in domains)
+    return result.replace(domains=found)
