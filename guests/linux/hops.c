@@ -142,7 +142,7 @@ struct message hops_next(hp_u32 task) {
     struct inbox *inbox = inboxes[task];
 
     while (1) {
-        hp_u64 release_ns = sources_next_ns(&inbox->sources), ticks = HP_NEVER, place;
+        hp_u64 release_ns = sources_next_ns(&inbox->sources), ticks = HP_NEVER;
         enum way way = older(inbox);
 
         if (release_ns < told->horizon_ns)
@@ -156,7 +156,9 @@ struct message hops_next(hp_u32 task) {
             sources_left(&inbox->sources, place_flow(message->place),
                          clock_ns(&clock_of_all, message->ticks));
         } else if (ticks <= counter()) {
-            if (sources_release(&inbox->sources, &place))
+            hp_u64 place = sources_release(&inbox->sources);
+
+            if (sources_admit(&inbox->sources, place_flow(place)))
                 return (struct message){place, ticks};
             put(HP_RECORD_DROP, ticks, HP_RECORD_NONE, HP_RECORD_NONE, 0, place);
         } else {
