@@ -229,12 +229,13 @@ static const char *read_wire(struct arguments *arguments, struct word text) {
     return 0;
 }
 
-/* INTERRUPT:ADDRESS:PLACE */
+/* INTERRUPT:ADDRESS:PLACE:RING */
 static const char *read_card(struct card *card, struct word text) {
     if (!word_number(word_cut(&text, ':'), MOST_INTERRUPT, &card->interrupt)
         || !word_number(word_cut(&text, ':'), MOST_ADDRESS, &card->address)
-        || !word_number(text, ~0ull, &card->place))
-        return "a card is INTERRUPT:ADDRESS:PLACE";
+        || !word_number(word_cut(&text, ':'), ~0ull, &card->place)
+        || !word_number(text, MAX_ITEMS, &card->ring))
+        return "a card is INTERRUPT:ADDRESS:PLACE:RING";
     return card->interrupt < LEAST_INTERRUPT ? "a device interrupts with 32 to 1019" : 0;
 }
 

@@ -38,6 +38,7 @@ struct card {
     hp_u64 interrupt; /* 0: it has none */
     hp_u64 address;   /* of the registers */
     hp_u64 place;     /* of the guest's memory, as the card sees it */
+    hp_u64 ring;      /* so many items may be at a hop that they come to by it */
 };
 
 struct arguments {

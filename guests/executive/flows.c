@@ -24,6 +24,7 @@
 struct queue {
     hp_u32 first; /* HP_NONE: empty */
     hp_u32 last;
+    hp_u32 count;
 };
 
 struct end {
@@ -142,9 +143,16 @@ static void reach(hp_u32 vcpu, hp_u64 place, hp_u64 release_ns) {
     executive_reach(vcpu, hop_of(flow_of(place), place_hop(place))->task, place, release_ns);
 }
 
+/* Whether the ring of the card, where items wait that came by it, has room for one more. */
+static hp_u32 ring_has_room(hp_u64 place) {
+    const struct flow *flow = flow_of(place);
+
+    return !flow->comes || queues[hop_of(flow, 0)->task].count < guest.arguments.card.ring;
+}
+
 /* An item comes to its first hop, if there is room for it. */
 static void come_in(hp_u32 vcpu, hp_u64 place, hp_u64 release_ns) {
-    if (sources_admit(&sources, place_flow(place)))
+    if (ring_has_room(place) && sources_admit(&sources, place_flow(place)))
         reach(vcpu, place, release_ns);
     else
         put(HP_RECORD_DROP, clock_ticks(&guest.clock, release_ns), HP_RECORD_NONE, HP_RECORD_NONE,
@@ -212,6 +220,7 @@ void flows_wait(hp_u32 task, hp_u64 place, hp_u64 release_ns) {
     else
         items[queue->last].next = at;
     queue->last = at;
+    queue->count++;
 }
 
 const struct item *flows_oldest(hp_u32 task) {
@@ -221,6 +230,7 @@ const struct item *flows_oldest(hp_u32 task) {
 void flows_drop_oldest(hp_u32 task) {
     hp_u32 at = queues[task].first;
 
+    queues[task].count--;
     queues[task].first = items[at].next;
     items[at].next = unused;
     unused = at;

@@ -71,7 +71,8 @@ static void print_arguments(const struct arguments *told) {
         printf("wire %u %u %llu %llu\n", told->wire[i].domain, told->wire[i].port,
                told->wire[i].offset, told->wire[i].room);
     if (told->card.interrupt > 0)
-        printf("card %llu %llu %llu\n", told->card.interrupt, told->card.address, told->card.place);
+        printf("card %llu %llu %llu %llu\n", told->card.interrupt, told->card.address,
+               told->card.place, told->card.ring);
 }
 
 static int read_arguments(void) {

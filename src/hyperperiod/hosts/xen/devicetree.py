@@ -52,10 +52,11 @@ class ChannelEnd:
 @dataclass(frozen=True)
 class Card:
     """A network card of the board, by the number of its page: each page has eight places for
-    virtio devices, of which the first is taken.
+    virtio devices, of which the first is taken. So many frames as `ring` says wait in it.
     """
 
     page: int
+    ring: int = 1
 
     @property
     def address(self) -> int:

@@ -273,7 +273,7 @@ def _compile_tree(source: Path, tree: Path, dtc: Path) -> None:
 
 def _card_word(card: Card | None, memory: int) -> str:
     """What a guest with a card is told of it."""
-    return f" card={card.interrupt}:{card.address}:{memory}" if card else ""
+    return f" card={card.interrupt}:{card.address}:{memory}:{card.ring}" if card else ""
 
 
 def _network(machine: XenMachine) -> list[str]:
