@@ -43,10 +43,13 @@ struct flow {
 };
 
 /* What is told where an item goes: its place, and the instant at which it got there, in ticks of
- * the system counter. */
+ * the system counter; in a frame to its first hop, in nanoseconds after the epoch. */
 struct message {
     hp_u64 place;
-    hp_u64 ticks;
+    union {
+        hp_u64 ticks;
+        hp_u64 ns;
+    };
 };
 
 static inline hp_u64 place_of(hp_u32 flow, hp_u32 hop, hp_u64 number) {

@@ -90,6 +90,11 @@ static const struct message *look_at(hp_u32 end) {
     return (const struct message *)card_look();
 }
 
+/* When the item of a message from an end came. */
+static hp_u64 came_ns(hp_u32 end, const struct message *message) {
+    return end < guest.arguments.wires ? clock_ns(&guest.clock, message->ticks) : message->ns;
+}
+
 static struct message take_from(hp_u32 end) {
     struct message message;
 
@@ -106,13 +111,9 @@ hp_u64 flows_next_ns(void) {
     next_end = HP_NONE;
     for (hp_u32 i = 0; i < guest.arguments.wires + has_card; i++) {
         const struct message *message = look_at(i);
-        hp_u64 came_ns;
 
-        if (message == 0)
-            continue;
-        came_ns = clock_ns(&guest.clock, message->ticks);
-        if (came_ns <= next_ns) {
-            next_ns = came_ns;
+        if (message != 0 && came_ns(i, message) <= next_ns) {
+            next_ns = came_ns(i, message);
             next_end = i;
         }
     }
@@ -189,7 +190,7 @@ static hp_u32 is_for_us(hp_u64 place, hp_u32 by_card) {
 void flows_happen(hp_u32 vcpu) {
     hp_u32 by_card = next_end == guest.arguments.wires;
     struct message message;
-    hp_u64 came_ns;
+    hp_u64 instant_ns;
 
     if (next_end == HP_NONE) {
         come(vcpu);
@@ -198,13 +199,13 @@ void flows_happen(hp_u32 vcpu) {
     message = take_from(next_end);
     if (!is_for_us(message.place, by_card))
         refuse_message("a wire brings what is not for this domain");
-    came_ns = clock_ns(&guest.clock, message.ticks);
+    instant_ns = came_ns(next_end, &message);
     if (by_card)
-        come_in(vcpu, message.place, came_ns);
+        come_in(vcpu, message.place, instant_ns);
     else if (place_hop(message.place) == flow_of(message.place)->hops)
-        sources_left(&sources, place_flow(message.place), came_ns);
+        sources_left(&sources, place_flow(message.place), instant_ns);
     else
-        reach(vcpu, message.place, came_ns);
+        reach(vcpu, message.place, instant_ns);
 }
 
 void flows_wait(hp_u32 task, hp_u64 place, hp_u64 release_ns) {
@@ -261,7 +262,7 @@ hp_u32 flows_pass_on(hp_u32 vcpu, hp_u64 place, hp_u64 ticks, hp_u64 now_ns) {
     const struct end *end;
 
     place = place_next(place);
-    if (has_left && flow->goes && !card_send(&(struct message){place, ticks}))
+    if (has_left && flow->goes && !card_send(&(struct message){place, {ticks}}))
         refuse_message("the card takes no more");
     if (is_here(flow, has_left ? 0 : hop)) {
         if (has_left)
@@ -271,7 +272,7 @@ hp_u32 flows_pass_on(hp_u32 vcpu, hp_u64 place, hp_u64 ticks, hp_u64 now_ns) {
         return 0;
     }
     end = end_to(hop_of(flow, has_left ? 0 : hop)->domain);
-    if (!wire_put(end->out, end->room, (struct message){place, ticks}))
+    if (!wire_put(end->out, end->room, (struct message){place, {ticks}}))
         refuse_message("a wire is full");
     return has_left && flow->clients == 0 ? 0 : end->port;
 }

@@ -38,8 +38,10 @@ _Noreturn void run_device(void) {
         sleep();
         take_interrupts();
         while ((message = (const struct message *)card_look()) != 0) {
-            put(HP_RECORD_RESPONSE, message->ticks, 0, HP_RECORD_NONE, place_number(message->place),
-                counter() - message->ticks);
+            hp_u64 due = clock_ticks(&guest.clock, message->ns);
+
+            put(HP_RECORD_RESPONSE, due, 0, HP_RECORD_NONE, place_number(message->place),
+                counter() - due);
             card_drop();
         }
     }

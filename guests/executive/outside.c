@@ -31,11 +31,12 @@ static hp_u64 next_ticks(void) {
 }
 
 static void send_next(void) {
-    hp_u64 ticks = next_ticks(), place = sources_release(&sources);
+    hp_u64 ticks = next_ticks(), release_ns = sources_next_ns(&sources);
+    hp_u64 place = sources_release(&sources);
 
     while (counter() < ticks)
         continue;
-    if (!card_send(&(struct message){place, ticks}))
+    if (!card_send(&(struct message){place, {.ns = release_ns}}))
         print("executive: the card takes no more\n");
 }
 

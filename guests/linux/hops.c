@@ -159,7 +159,7 @@ struct message hops_next(hp_u32 task) {
             hp_u64 place = sources_release(&inbox->sources);
 
             if (sources_admit(&inbox->sources, place_flow(place)))
-                return (struct message){place, ticks};
+                return (struct message){place, {ticks}};
             put(HP_RECORD_DROP, ticks, HP_RECORD_NONE, HP_RECORD_NONE, 0, place);
         } else {
             await(inbox, ticks);
@@ -168,7 +168,7 @@ struct message hops_next(hp_u32 task) {
 }
 
 void hops_pass_on(hp_u64 place, hp_u64 ticks) {
-    const struct message message = {place_next(place), ticks};
+    const struct message message = {place_next(place), {ticks}};
     int file = onward[told->flow[place_flow(place)].first_hop + place_hop(place)];
 
     if (write(file, &message, sizeof message) != sizeof message)

@@ -177,7 +177,7 @@ static int try_wire(hp_u64 room, hp_u64 amount, hp_u64 seed) {
                 return 1;
             taken++;
         } else if (draw % 2u == 1) {
-            hp_u32 had_room = wire_put(ring, room, (struct message){put, put * put});
+            hp_u32 had_room = wire_put(ring, room, (struct message){put, {put * put}});
 
             if (had_room != (put - taken < room))
                 return 1;

@@ -21,8 +21,6 @@ from hyperperiod.model.units import NS_PER_UNIT
 
 CARD: Final = Card(0)
 """The card of the machine under test; the other one is outside."""
-BY_CARD: Final = "@"
-"""Before the hops of a flow that comes by a card, and behind those of one that goes by one."""
 
 
 def outside(

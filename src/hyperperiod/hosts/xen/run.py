@@ -134,8 +134,9 @@ def _record(
     if not decisions:
         raise FailedError(f"{machine.hypervisor} announces no ring", running.console())
     end_ns = recorded_until(decisions, horizon_ns) if interrupted else horizon_ns
-    guests = running.guest_rings()
-    require_room((f"guest {number}", ring) for number, ring in enumerate(guests))
+    every = running.guest_rings()
+    require_room((f"guest {number}", ring) for number, ring in enumerate(every))
+    guests = [ring for ring, it in zip(every, machine.guests, strict=True) if it.pcpu is None]
     return RunRecording(decisions, guests, end_ns, interrupted, machine.icount)
 
 

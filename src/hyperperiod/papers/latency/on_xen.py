@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from hyperperiod.analysis import resolve
-from hyperperiod.hosts.guests import Workload, guest_words
+from hyperperiod.hosts.guests import BY_CARD, Workload, guest_words
 from hyperperiod.hosts.qemu import COUNTER_HZ
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_ring
 from hyperperiod.hosts.xen.command_line import xen_arguments
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import HORIZON_REACHED, MIB, Guest, XenMachine, boot
-from hyperperiod.hosts.xen.outside import BY_CARD, CARD, outside
+from hyperperiod.hosts.xen.outside import CARD, outside
 from hyperperiod.hosts.xen.run import COMPLAINTS
 from hyperperiod.model import Policy, System
 from hyperperiod.model.units import NS_PER_UNIT
