@@ -40,7 +40,7 @@ FUNCTIONS = {
 }
 SYSTEM = (
     *("System", "Domain", "Task", "OwnVcpu", "Interface", "PeriodRange", "Overheads"),
-    *("Flow", "Source", "Swap", "Change", "Overrun", "Stolen", "TimeWindow", "Policy"),
+    *("Device", "Flow", "Source", "Swap", "Change", "Overrun", "Stolen", "TimeWindow", "Policy"),
 )
 RESULTS = ("AnalysisResult", "RunResult", "ComparisonResult", "Fitted", "SweepResult")
 ERRORS = ("InputError", "MissingError", "FailedError")

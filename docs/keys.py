@@ -15,6 +15,7 @@ from pathlib import Path
 
 from hyperperiod.model import (
     Change,
+    Device,
     Domain,
     Flow,
     Interface,
@@ -53,6 +54,10 @@ TABLES: dict[str, tuple[type[Part], str]] = {
     "`[[overrun]]`": (
         Overrun,
         "jobs that run longer than analysed; see [semantics](semantics.md#overruns)",
+    ),
+    "`[[device]]`": (
+        Device,
+        "a network card and who drives it; see [semantics](semantics.md#devices)",
     ),
     "`[[flow]]`": (Flow, "items that pass several tasks; see [semantics](semantics.md#flows)"),
     "`source`": (Source, "where the items of a flow come from"),

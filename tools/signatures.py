@@ -21,6 +21,7 @@ from pathlib import Path
 
 from hyperperiod.model import (
     Change,
+    Device,
     Domain,
     Flow,
     Interface,
@@ -41,7 +42,7 @@ from hyperperiod.model.policy import PolicyChoice
 from hyperperiod.model.values import Choice, Duration, Factor, Kind, Many, Maybe, Truth, Whole
 
 CLASSES: tuple[type[Part], ...] = (
-    *(Change, Domain, Flow, Interface, Overheads, Overrun, OwnVcpu, PeriodRange),
+    *(Change, Device, Domain, Flow, Interface, Overheads, Overrun, OwnVcpu, PeriodRange),
     *(Source, Stolen, Swap, System, Task, TimeWindow),
 )
 BLOCK = re.compile(r"    if TYPE_CHECKING:  # tools/signatures\.py\n(?:\n* {8}.*\n)+")
@@ -93,7 +94,7 @@ def signature(part: type[Part], fields: list[tuple[str, Field]]) -> Iterator[str
 
 def block(part: type[Part]) -> str:
     """The text of the class's block."""
-    fields = list(fields_of(part).values())
+    fields = [field for field in fields_of(part).values() if field.key]
     lines = ["    if TYPE_CHECKING:  # tools/signatures.py", ""]
     if any(field.required and len(spellings(field)) > 1 for field in fields):
         for which in (0, -1):

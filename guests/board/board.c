@@ -8,11 +8,17 @@
 
 #include "guests/board/board.h"
 
+#include "guests/board/card.h"
+
 #define GICD 0x03001000ull
 #define GICR(vcpu) (0x03020000ull + (vcpu) * 0x20000ull)
 #define GICR_SGI(vcpu) (GICR(vcpu) + 0x10000ull)
 
 #define GICD_CTLR 0x0ull
+#define GICD_IGROUPR 0x80ull
+#define GICD_ISENABLER 0x100ull
+#define GICD_IPRIORITYR 0x400ull
+#define GICD_IROUTER 0x6000ull
 #define GICR_WAKER 0x14ull
 #define GICR_IGROUPR0 0x80ull
 #define GICR_ISENABLER0 0x100ull
@@ -45,6 +51,7 @@ struct shared_page {
 
 #define SHARED_PAGE ((struct shared_page *)SHARED_START)
 static hp_u64 virtual_offset; /* physical counter - virtual counter */
+static hp_u32 device = NO_INTERRUPT;
 
 static void put32(hp_u64 address, hp_u32 value) {
     *(volatile hp_u32 *)address = value;
@@ -108,6 +115,16 @@ void board_init(hp_u32 vcpu) {
     synchronize();
 }
 
+void enable_device(hp_u32 interrupt) {
+    hp_u64 word = interrupt / 32u * 4u, bit = 1u << interrupt % 32u;
+
+    device = interrupt;
+    put32(GICD + GICD_IGROUPR + word, get32(GICD + GICD_IGROUPR + word) | (hp_u32)bit);
+    put8(GICD + GICD_IPRIORITYR + interrupt, 0x80);
+    *(volatile hp_u64 *)(GICD + GICD_IROUTER + 8ull * interrupt) = 0;
+    put32(GICD + GICD_ISENABLER + word, (hp_u32)bit);
+}
+
 void set_alarm(hp_u64 ticks) {
     WRITE_SYSTEM("cntv_cval_el0", ticks - virtual_offset);
     WRITE_SYSTEM("cntv_ctl_el0", 1);
@@ -139,6 +156,8 @@ hp_u32 take_interrupts(void) {
         taken = 1;
         if (number == EVENT)
             take_events();
+        else if (number == device)
+            card_acknowledge();
     }
 }
 

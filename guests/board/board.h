@@ -46,6 +46,9 @@ void stop_alarm(void);
  * caller to find out. One that came by the alarm silences it until it is set again. */
 hp_u32 take_interrupts(void);
 
+/* Has the first vcpu interrupted by a device, which is its card (card.h). */
+void enable_device(hp_u32 interrupt);
+
 /* Sleeps until an interrupt is pending. */
 static inline void sleep(void) {
     __asm__ volatile("dsb sy\n\twfi" : : : "memory");

@@ -16,6 +16,9 @@
 #define MOST_PORT 63u           /* so that one word has the bits of all */
 #define MOST_OFFSET 0x3ff00000u /* of 1 GiB that can be shared */
 #define WIRE_ALIGN 4096u
+#define LEAST_INTERRUPT 32u /* below are those of each vcpu */
+#define MOST_INTERRUPT 1019u
+#define MOST_ADDRESS 0x3fffffffu /* of a device: below memory */
 
 static const struct word whole = {"arguments", 9};
 
@@ -45,6 +48,7 @@ void arguments_init(struct arguments *arguments) {
     arguments->flows = 0;
     arguments->hops = 0;
     arguments->wires = 0;
+    arguments->card.interrupt = 0;
     for (hp_u32 i = 0; i < MAX_FLOWS; i++)
         arguments->flow[i].hops = 0;
     for (hp_u32 i = 0; i < MAX_TASKS; i++)
@@ -53,8 +57,8 @@ void arguments_init(struct arguments *arguments) {
 
 /* Choices, in the order of what they stand for. */
 static const char *const workloads[] = {
-    "tasks",      "clocktick",       "response",    "spin", "yield-storm",
-    "wake-storm", "hypercall-storm", "timer-storm", 0};
+    "tasks",       "clocktick",  "response",        "device",      "outside", "spin",
+    "yield-storm", "wake-storm", "hypercall-storm", "timer-storm", 0};
 static const char *const schedulers[] = {"rm", "dm", "fp", "edf", "fifo", "fair", 0};
 static const enum domain_scheduler scheduler_of[] = {DOMAIN_RANKED, DOMAIN_RANKED, DOMAIN_RANKED,
                                                      DOMAIN_EDF,    DOMAIN_FIFO,   DOMAIN_FAIR};
@@ -120,8 +124,14 @@ static const char *read_overrun(struct arguments *arguments, struct word text) {
     return 0;
 }
 
-/* DOMAIN.TASK,DOMAIN.TASK,... */
+/* DOMAIN.TASK,DOMAIN.TASK,... with an @ before it if items come by a card, and behind it if they
+ * go by one */
 static const char *read_hops(struct arguments *arguments, struct flow *flow, struct word text) {
+    flow->comes = text.length > 0 && text.start[0] == '@';
+    text.start += flow->comes;
+    text.length -= flow->comes;
+    flow->goes = text.length > 0 && text.start[text.length - 1u] == '@';
+    text.length -= flow->goes;
     while (text.length > 0) {
         struct word task = word_cut(&text, ',');
         struct word domain = word_cut(&task, '.');
@@ -219,8 +229,18 @@ static const char *read_wire(struct arguments *arguments, struct word text) {
     return 0;
 }
 
+/* INTERRUPT:ADDRESS:PLACE:RING */
+static const char *read_card(struct card *card, struct word text) {
+    if (!word_number(word_cut(&text, ':'), MOST_INTERRUPT, &card->interrupt)
+        || !word_number(word_cut(&text, ':'), MOST_ADDRESS, &card->address)
+        || !word_number(word_cut(&text, ':'), ~0ull, &card->place)
+        || !word_number(text, MAX_ITEMS, &card->ring))
+        return "a card is INTERRUPT:ADDRESS:PLACE:RING";
+    return card->interrupt < LEAST_INTERRUPT ? "a device interrupts with 32 to 1019" : 0;
+}
+
 /* Keys that stand for something with parts, as their rows say it. */
-enum own_key { OWN_TASK, OWN_OVERRUN, OWN_FLOW, OWN_WIRE };
+enum own_key { OWN_TASK, OWN_OVERRUN, OWN_FLOW, OWN_WIRE, OWN_CARD };
 
 #define AT(field) __builtin_offsetof(struct arguments, field)
 static const struct word_key keys[] = {
@@ -228,6 +248,7 @@ static const struct word_key keys[] = {
     {.name = "overrun", .kind = WORD_OWN, .at = OWN_OVERRUN},
     {.name = "flow", .kind = WORD_OWN, .at = OWN_FLOW},
     {.name = "wire", .kind = WORD_OWN, .at = OWN_WIRE},
+    {.name = "card", .kind = WORD_OWN, .at = OWN_CARD},
     {.name = "workload", .kind = WORD_CHOICE, .choices = workloads},
     {.name = "scheduler", .kind = WORD_CHOICE, .choices = schedulers},
     {.name = "domain", .highest = MOST_DOMAIN, .at = AT(domain)},
@@ -279,6 +300,8 @@ static const char *read_word(struct arguments *arguments, struct word word) {
         return read_flow(arguments, value);
     case OWN_WIRE:
         return read_wire(arguments, value);
+    case OWN_CARD:
+        return read_card(&arguments->card, value);
     case OWN_TASK:
         break;
     }

@@ -16,6 +16,8 @@ enum workload {
     WORKLOAD_TASKS,
     WORKLOAD_CLOCKTICK,
     WORKLOAD_RESPONSE,
+    WORKLOAD_DEVICE,
+    WORKLOAD_OUTSIDE,
     WORKLOAD_SPIN,
     WORKLOAD_YIELD_STORM,
     WORKLOAD_WAKE_STORM,
@@ -29,6 +31,14 @@ struct wire {
     hp_u32 port;   /* the event channel of this domain that goes there */
     hp_u64 offset; /* of the memory, from the start of all that is shared */
     hp_u64 room;   /* messages in each direction */
+};
+
+/* The card of this domain (board/card.h). */
+struct card {
+    hp_u64 interrupt; /* 0: it has none */
+    hp_u64 address;   /* of the registers */
+    hp_u64 place;     /* of the guest's memory, as the card sees it */
+    hp_u64 ring;      /* so many items may be at a hop that they come to by it */
 };
 
 struct arguments {
@@ -53,6 +63,7 @@ struct arguments {
     struct flow flow[MAX_FLOWS];
     struct hop hop[MAX_HOPS];
     struct wire wire[MAX_WIRES];
+    struct card card;
 };
 
 /* Something wrong: the word, and what would have been right. */

@@ -38,13 +38,18 @@ struct flow {
     hp_u64 queue;     /* how many may be on their way */
     hp_u32 first_hop; /* in a list of all hops */
     hp_u32 hops;      /* 0: the domain has no part in this flow */
+    hp_u32 comes;     /* its items come by the card of the first hop's domain */
+    hp_u32 goes;      /* and leave by the card of the last one's */
 };
 
 /* What is told where an item goes: its place, and the instant at which it got there, in ticks of
- * the system counter. */
+ * the system counter; in a frame to its first hop, in nanoseconds after the epoch. */
 struct message {
     hp_u64 place;
-    hp_u64 ticks;
+    union {
+        hp_u64 ticks;
+        hp_u64 ns;
+    };
 };
 
 static inline hp_u64 place_of(hp_u32 flow, hp_u32 hop, hp_u64 number) {

@@ -8,13 +8,15 @@
 // full.
 //
 // Between domains an item is a message in a wire and an event that says to look. Whoever looks has
-// taken the event before, so that what is written later brings another one. Messages, sources and
+// taken the event before, so that what is written later brings another one. What comes by a card is
+// a message in a frame and an interrupt, and the same from there on. Messages, sources and
 // the releases of other tasks are handled in the order of their instants: a late look changes
 // nothing. That an item left is an event for clients only: any other source looks when it releases
 // the next one.
 
 #include "guests/executive/flows.h"
 
+#include "guests/board/card.h"
 #include "guests/executive/guest.h"
 #include "guests/executive/sources.h"
 #include "guests/executive/wire.h"
@@ -22,6 +24,7 @@
 struct queue {
     hp_u32 first; /* HP_NONE: empty */
     hp_u32 last;
+    hp_u32 count;
 };
 
 struct end {
@@ -37,6 +40,7 @@ static struct item items[MAX_ITEMS];
 static hp_u32 unused; /* the first item that is nowhere; the others follow */
 static struct end ends[MAX_WIRES];
 static hp_u32 next_end; /* whose message is what happens next; HP_NONE: a source's release */
+static hp_u32 has_card; /* whose end is behind those of wires */
 
 static const struct flow *flow_of(hp_u64 place) {
     return &guest.arguments.flow[place_flow(place)];
@@ -77,21 +81,39 @@ void flows_init(void) {
         items[i].next = i + 1u;
     for (hp_u32 i = 0; i < told->wires; i++)
         init_end(&ends[i], &told->wire[i]);
+    has_card = told->card.interrupt > 0;
+}
+
+static const struct message *look_at(hp_u32 end) {
+    if (end < guest.arguments.wires)
+        return wire_look(ends[end].in, ends[end].room);
+    return (const struct message *)card_look();
+}
+
+/* When the item of a message from an end came. */
+static hp_u64 came_ns(hp_u32 end, const struct message *message) {
+    return end < guest.arguments.wires ? clock_ns(&guest.clock, message->ticks) : message->ns;
+}
+
+static struct message take_from(hp_u32 end) {
+    struct message message;
+
+    if (end < guest.arguments.wires)
+        return wire_take(ends[end].in, ends[end].room);
+    message = *look_at(end);
+    card_drop();
+    return message;
 }
 
 hp_u64 flows_next_ns(void) {
     hp_u64 next_ns = flows_next_release_ns();
 
     next_end = HP_NONE;
-    for (hp_u32 i = 0; i < guest.arguments.wires; i++) {
-        const struct message *message = wire_look(ends[i].in, ends[i].room);
-        hp_u64 came_ns;
+    for (hp_u32 i = 0; i < guest.arguments.wires + has_card; i++) {
+        const struct message *message = look_at(i);
 
-        if (message == 0)
-            continue;
-        came_ns = clock_ns(&guest.clock, message->ticks);
-        if (came_ns <= next_ns) {
-            next_ns = came_ns;
+        if (message != 0 && came_ns(i, message) <= next_ns) {
+            next_ns = came_ns(i, message);
             next_end = i;
         }
     }
@@ -122,15 +144,27 @@ static void reach(hp_u32 vcpu, hp_u64 place, hp_u64 release_ns) {
     executive_reach(vcpu, hop_of(flow_of(place), place_hop(place))->task, place, release_ns);
 }
 
-/* The next item of a source comes. */
-static void come(hp_u32 vcpu) {
-    hp_u64 release_ns = sources_next_ns(&sources), place;
+/* Whether the ring of the card, where items wait that came by it, has room for one more. */
+static hp_u32 ring_has_room(hp_u64 place) {
+    const struct flow *flow = flow_of(place);
 
-    if (sources_release(&sources, &place))
+    return !flow->comes || queues[hop_of(flow, 0)->task].count < guest.arguments.card.ring;
+}
+
+/* An item comes to its first hop, if there is room for it. */
+static void come_in(hp_u32 vcpu, hp_u64 place, hp_u64 release_ns) {
+    if (ring_has_room(place) && sources_admit(&sources, place_flow(place)))
         reach(vcpu, place, release_ns);
     else
         put(HP_RECORD_DROP, clock_ticks(&guest.clock, release_ns), HP_RECORD_NONE, HP_RECORD_NONE,
             0, place);
+}
+
+/* The next item of a source here comes. */
+static void come(hp_u32 vcpu) {
+    hp_u64 release_ns = sources_next_ns(&sources);
+
+    come_in(vcpu, sources_release(&sources), release_ns);
 }
 
 _Noreturn static void refuse_message(const char *what) {
@@ -140,33 +174,38 @@ _Noreturn static void refuse_message(const char *what) {
     stop();
 }
 
-/* What another domain writes is looked at before it is used. */
-static hp_u32 is_for_us(hp_u64 place) {
+/* What another domain or machine writes is looked at before it is used. */
+static hp_u32 is_for_us(hp_u64 place, hp_u32 by_card) {
     hp_u32 hop = place_hop(place);
 
-    if (place_flow(place) >= MAX_FLOWS || hop == 0 || hop > flow_of(place)->hops)
+    if (place_flow(place) >= MAX_FLOWS || hop > flow_of(place)->hops || (hop == 0) != by_card)
         return 0;
+    if (by_card)
+        return flow_of(place)->comes && is_here(flow_of(place), 0);
     if (hop < flow_of(place)->hops)
         return is_here(flow_of(place), hop);
     return is_here(flow_of(place), 0) && sources_await(&sources, place_flow(place));
 }
 
 void flows_happen(hp_u32 vcpu) {
+    hp_u32 by_card = next_end == guest.arguments.wires;
     struct message message;
-    hp_u64 came_ns;
+    hp_u64 instant_ns;
 
     if (next_end == HP_NONE) {
         come(vcpu);
         return;
     }
-    message = wire_take(ends[next_end].in, ends[next_end].room);
-    if (!is_for_us(message.place))
+    message = take_from(next_end);
+    if (!is_for_us(message.place, by_card))
         refuse_message("a wire brings what is not for this domain");
-    came_ns = clock_ns(&guest.clock, message.ticks);
-    if (place_hop(message.place) == flow_of(message.place)->hops)
-        sources_left(&sources, place_flow(message.place), came_ns);
+    instant_ns = came_ns(next_end, &message);
+    if (by_card)
+        come_in(vcpu, message.place, instant_ns);
+    else if (place_hop(message.place) == flow_of(message.place)->hops)
+        sources_left(&sources, place_flow(message.place), instant_ns);
     else
-        reach(vcpu, message.place, came_ns);
+        reach(vcpu, message.place, instant_ns);
 }
 
 void flows_wait(hp_u32 task, hp_u64 place, hp_u64 release_ns) {
@@ -182,6 +221,7 @@ void flows_wait(hp_u32 task, hp_u64 place, hp_u64 release_ns) {
     else
         items[queue->last].next = at;
     queue->last = at;
+    queue->count++;
 }
 
 const struct item *flows_oldest(hp_u32 task) {
@@ -191,6 +231,7 @@ const struct item *flows_oldest(hp_u32 task) {
 void flows_drop_oldest(hp_u32 task) {
     hp_u32 at = queues[task].first;
 
+    queues[task].count--;
     queues[task].first = items[at].next;
     items[at].next = unused;
     unused = at;
@@ -221,6 +262,8 @@ hp_u32 flows_pass_on(hp_u32 vcpu, hp_u64 place, hp_u64 ticks, hp_u64 now_ns) {
     const struct end *end;
 
     place = place_next(place);
+    if (has_left && flow->goes && !card_send(&(struct message){place, {ticks}}))
+        refuse_message("the card takes no more");
     if (is_here(flow, has_left ? 0 : hop)) {
         if (has_left)
             sources_left(&sources, place_flow(place), now_ns);
@@ -229,7 +272,7 @@ hp_u32 flows_pass_on(hp_u32 vcpu, hp_u64 place, hp_u64 ticks, hp_u64 now_ns) {
         return 0;
     }
     end = end_to(hop_of(flow, has_left ? 0 : hop)->domain);
-    if (!wire_put(end->out, end->room, (struct message){place, ticks}))
+    if (!wire_put(end->out, end->room, (struct message){place, {ticks}}))
         refuse_message("a wire is full");
     return has_left && flow->clients == 0 ? 0 : end->port;
 }

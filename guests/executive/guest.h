@@ -55,6 +55,8 @@ void executive_init(void);
 _Noreturn void executive_run(hp_u32 vcpu);
 _Noreturn void run_clocktick(void);
 _Noreturn void run_response(void);
+_Noreturn void run_device(void);
+_Noreturn void run_outside(void);
 _Noreturn void run_hostile(void);
 
 #endif /* GUESTS_GUEST_H */

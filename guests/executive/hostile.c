@@ -110,6 +110,8 @@ _Noreturn void run_hostile(void) {
     case WORKLOAD_TASKS:
     case WORKLOAD_CLOCKTICK:
     case WORKLOAD_RESPONSE:
+    case WORKLOAD_DEVICE:
+    case WORKLOAD_OUTSIDE:
         break;
     }
     repeat(spin, 1);

@@ -3,6 +3,7 @@
 // A guest from its first line of C: reads what it is told, prepares its clock and its ring, and
 // begins its workload. What is wrong with its arguments it says on the console, and stops.
 
+#include "guests/board/card.h"
 #include "guests/executive/guest.h"
 #include "guests/executive/tree.h"
 
@@ -79,6 +80,18 @@ static void prepare_events(void) {
     }
 }
 
+static void prepare_card(void) {
+    const struct card *card = &guest.arguments.card;
+
+    if (card->interrupt == 0)
+        return;
+    if (!card_init(card->address, card->place - RAM_START)) {
+        print("executive: no network card\n");
+        stop();
+    }
+    enable_device((hp_u32)card->interrupt);
+}
+
 static void start_others(void) {
     for (hp_u32 vcpu = 1; vcpu < guest.arguments.vcpus; vcpu++) {
         if (!start_vcpu(vcpu)) {
@@ -103,12 +116,19 @@ _Noreturn void guest_main(const void *tree) {
     case WORKLOAD_TASKS:
         executive_init();
         prepare_events();
+        prepare_card();
         start_others();
         executive_run(0);
     case WORKLOAD_CLOCKTICK:
         run_clocktick();
     case WORKLOAD_RESPONSE:
         run_response();
+    case WORKLOAD_DEVICE:
+        prepare_card();
+        run_device();
+    case WORKLOAD_OUTSIDE:
+        prepare_card();
+        run_outside();
     case WORKLOAD_SPIN:
     case WORKLOAD_YIELD_STORM:
     case WORKLOAD_WAKE_STORM:

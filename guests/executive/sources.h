@@ -4,7 +4,8 @@
  * those of all flows that begin in a domain, or at one task of it.
  *
  * An item that comes while `queue` others are on their way is dropped; so every item that leaves
- * is told to its source, and never more than `queue` of a flow are anywhere.
+ * is told to its source, and never more than `queue` of a flow are anywhere. Where items come by a
+ * card, it is whoever is at its other end that sends them; they are let in and counted here.
  *
  * The clients of a closed source send an item each, wait until it has left, and think. Items of a
  * flow leave in the order in which they came, so who waits is a list.
@@ -56,7 +57,7 @@ static inline hp_u32 sources_begin(struct sources *sources, hp_u32 number, hp_u3
     struct source *source = &sources->of_flow[number];
 
     source->first = HP_NONE;
-    if (flow->clients == 0) {
+    if (flow->clients == 0 && !(flow->comes && sources->told->workload == WORKLOAD_TASKS)) {
         source->next = task_first_job(&flow->source, source_name(sources->told->seed, number));
         heap_push(&sources->releases, source->next.release_ns, number);
     }
@@ -65,6 +66,16 @@ static inline hp_u32 sources_begin(struct sources *sources, hp_u32 number, hp_u3
         sources_think(sources, used + i, flow->source.offset_ns);
     }
     return used + (hp_u32)flow->clients;
+}
+
+/* Whether the source of a flow is here. */
+static inline hp_u32 sources_have(const struct arguments *told, const struct flow *flow,
+                                  hp_u32 task) {
+    const struct hop *first = &told->hop[flow->first_hop];
+
+    if (told->workload == WORKLOAD_OUTSIDE)
+        return flow->comes;
+    return first->domain == told->domain && (task == HP_NONE || first->task == task);
 }
 
 /* Those of flows that begin at this task of the domain, or at any if it is HP_NONE; the memory is
@@ -77,10 +88,7 @@ static inline void sources_init(struct sources *sources, const struct arguments 
     heap_init(&sources->releases);
     heap_init(&sources->sending);
     for (hp_u32 i = 0; i < MAX_FLOWS; i++) {
-        const struct hop *first = &told->hop[told->flow[i].first_hop];
-
-        if (told->flow[i].hops > 0 && first->domain == told->domain
-            && (task == HP_NONE || first->task == task))
+        if (told->flow[i].hops > 0 && sources_have(told, &told->flow[i], task))
             used = sources_begin(sources, i, used);
     }
 }
@@ -105,26 +113,35 @@ static inline hp_u64 sources_send(struct sources *sources) {
     return place_of(number, 0, source->items++);
 }
 
-/* Lets the next item come; 0: its queue was full, and it is nowhere. */
-static inline hp_u32 sources_release(struct sources *sources, hp_u64 *place) {
-    hp_u32 number = sources->releases.entry[0].task, has_room;
+/* Lets an item in; 0: its queue is full, and it is nowhere. */
+static inline hp_u32 sources_admit(struct sources *sources, hp_u32 number) {
     const struct flow *flow = &sources->told->flow[number];
     struct source *source = &sources->of_flow[number];
+    hp_u32 has_room = source->under_way < flow->queue;
 
-    if (heap_key(&sources->sending) < heap_key(&sources->releases)) {
-        *place = sources_send(sources);
+    if (flow->clients > 0)
         return 1;
-    }
-    *place = place_of(number, 0, source->items++);
-    has_room = source->under_way < flow->queue;
     source->under_way += has_room;
+    return has_room;
+}
+
+/* Lets the next item come, and returns its place. */
+static inline hp_u64 sources_release(struct sources *sources) {
+    hp_u32 number = sources->releases.entry[0].task;
+    const struct flow *flow = &sources->told->flow[number];
+    struct source *source = &sources->of_flow[number];
+    hp_u64 place;
+
+    if (heap_key(&sources->sending) < heap_key(&sources->releases))
+        return sources_send(sources);
+    place = place_of(number, 0, source->items++);
     if (++source->of_burst >= flow->burst) {
         source->of_burst = 0;
         source->next =
             task_next_job(&flow->source, source_name(sources->told->seed, number), source->next);
         heap_replace(&sources->releases, (struct heap_entry){source->next.release_ns, number});
     }
-    return has_room;
+    return place;
 }
 
 /* Whether an item of a flow has come that has not left. */

@@ -142,7 +142,7 @@ struct message hops_next(hp_u32 task) {
     struct inbox *inbox = inboxes[task];
 
     while (1) {
-        hp_u64 release_ns = sources_next_ns(&inbox->sources), ticks = HP_NEVER, place;
+        hp_u64 release_ns = sources_next_ns(&inbox->sources), ticks = HP_NEVER;
         enum way way = older(inbox);
 
         if (release_ns < told->horizon_ns)
@@ -156,8 +156,10 @@ struct message hops_next(hp_u32 task) {
             sources_left(&inbox->sources, place_flow(message->place),
                          clock_ns(&clock_of_all, message->ticks));
         } else if (ticks <= counter()) {
-            if (sources_release(&inbox->sources, &place))
-                return (struct message){place, ticks};
+            hp_u64 place = sources_release(&inbox->sources);
+
+            if (sources_admit(&inbox->sources, place_flow(place)))
+                return (struct message){place, {ticks}};
             put(HP_RECORD_DROP, ticks, HP_RECORD_NONE, HP_RECORD_NONE, 0, place);
         } else {
             await(inbox, ticks);
@@ -166,7 +168,7 @@ struct message hops_next(hp_u32 task) {
 }
 
 void hops_pass_on(hp_u64 place, hp_u64 ticks) {
-    const struct message message = {place_next(place), ticks};
+    const struct message message = {place_next(place), {ticks}};
     int file = onward[told->flow[place_flow(place)].first_hop + place_hop(place)];
 
     if (write(file, &message, sizeof message) != sizeof message)

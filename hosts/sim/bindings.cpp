@@ -170,7 +170,7 @@ void add_way(Scenario &scenario, Flow flow, u64 queue, Ns deadline_ns,
 }
 
 void add_flow(Scenario &scenario, u32 kind, Ns period_ns, Ns offset_ns, Ns jitter_ns, u64 burst,
-              u64 queue, Ns deadline_ns, const std::vector<u32> &hops) {
+              u64 queue, u64 ring, Ns deadline_ns, const std::vector<u32> &hops) {
     Flow flow;
 
     if (kind > static_cast<u32>(Kind::sporadic))
@@ -182,6 +182,7 @@ void add_flow(Scenario &scenario, u32 kind, Ns period_ns, Ns offset_ns, Ns jitte
     flow.source.offset_ns = offset_ns;
     flow.source.jitter_ns = jitter_ns;
     flow.burst = burst;
+    flow.ring = ring;
     add_way(scenario, std::move(flow), queue, deadline_ns, hops);
 }
 
@@ -372,7 +373,7 @@ std::vector<Ns> source_releases(const Scenario &scenario, u32 number,
         if (flow.next_ns() >= end_ns)
             return found;
         found.push_back(flow.next_ns());
-        flow.come(flow.next_ns(), [](u64) {}, [](u64) {});
+        flow.come(flow.next_ns(), [] { return u64{0}; }, [](u64) {}, [](u64) {});
     }
 }
 
@@ -421,7 +422,8 @@ void bind_scenario(nb::module_ &module) {
         .def("add_overrun", &add_overrun, nb::kw_only(), arg("thousandths"), arg("from_ns"),
              arg("to_ns").none(), arg("every"))
         .def("add_flow", &add_flow, nb::kw_only(), arg("kind"), arg("period_ns"), arg("offset_ns"),
-             arg("jitter_ns"), arg("burst"), arg("queue"), arg("deadline_ns"), arg("hops"))
+             arg("jitter_ns"), arg("burst"), arg("queue"), arg("ring"), arg("deadline_ns"),
+             arg("hops"))
         .def("add_closed_flow", &add_closed_flow, nb::kw_only(), arg("clients"),
              arg("think_least_ns"), arg("think_most_ns"), arg("offset_ns"), arg("deadline_ns"),
              arg("hops"))

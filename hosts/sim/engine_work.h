@@ -99,9 +99,11 @@ inline void Engine::drop_head(u32 task) {
 // The source of a flow releases its next items.
 inline void Engine::come(u32 number) {
     FlowRun &flow = flows_[number];
+    const HopItems &first = *tasks_[flow.hops().front()].items;
 
     flow.come(
-        now_ns_, [&](u64 item) { reach({number, 0, item}); },
+        now_ns_, [&] { return first.waiting.size() + first.reaching.size(); },
+        [&](u64 item) { reach({number, 0, item}); },
         [&](u64 item) {
             const Passage dropped{number, 0, item};
 

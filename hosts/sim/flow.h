@@ -5,8 +5,9 @@
 // The source is a sequence like that of a periodic or sporadic task; each of its releases brings
 // `burst` items. Or it is closed: clients send an item each, when they have thought about the one
 // before (clients.h). Items are numbered through the run. An item that comes while `queue` others
-// are on their way is dropped. Hops serve items in the order in which they reach them, so items of
-// one flow never overtake one another: those on their way are a list, taken from the front.
+// are on their way is dropped, and so is one that finds the ring of its device full. Hops serve
+// items in the order in which they reach them, so items of one flow never overtake one another:
+// those on their way are a list, taken from the front.
 #pragma once
 
 #include "hosts/sim/clients.h"
@@ -24,8 +25,10 @@ class FlowRun {
     bool closed() const { return flow_.clients > 0; }
     const std::vector<u32> &hops() const { return flow_.hops; }
 
-    // The source releases at `now_ns`. Calls enter(item) or drop(item) for each item of it.
-    template <class Enter, class Drop> void come(Ns now_ns, Enter &&enter, Drop &&drop) {
+    // The source releases at `now_ns`. Calls enter(item) or drop(item) for each item of it; `there`
+    // says how many items of all flows are at the first hop.
+    template <class There, class Enter, class Drop>
+    void come(Ns now_ns, There &&there, Enter &&enter, Drop &&drop) {
         if (closed()) {
             const u32 client = clients_.next_client();
 
@@ -38,7 +41,7 @@ class FlowRun {
         for (u64 i = 0; i < flow_.burst; i++) {
             const u64 item = items_++;
 
-            if (under_way_.size() >= flow_.queue) {
+            if (under_way_.size() >= flow_.queue || (flow_.ring > 0 && there() >= flow_.ring)) {
                 dropped_++;
                 drop(item);
             } else {

@@ -93,6 +93,7 @@ struct Flow {
     Ns think_most_ns = 0;
     u64 burst = 1;         // how many come together
     u64 queue = 1;         // how many may be on their way; more are dropped
+    u64 ring = 0;          // how many may be at the first hop; more are dropped. 0: any number
     Ns deadline_ns = 0;    // from the source to the end of the last hop
     std::vector<u32> hops; // tasks, by their numbers in the whole scenario
 };

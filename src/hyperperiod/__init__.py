@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hyperperiod.hosts.rule import Rule
     from hyperperiod.model import (
         Change,
+        Device,
         Domain,
         FailedError,
         Flow,
@@ -66,7 +67,7 @@ _NAMES = {
     "hosts.result": ("ComparisonResult", "RunResult"),
     "hosts.rule": ("Rule",),
     "model": (
-        *("Change", "Domain", "FailedError", "Flow", "InputError", "Interface"),
+        *("Change", "Device", "Domain", "FailedError", "Flow", "InputError", "Interface"),
         *("MissingError", "Overheads", "Overrun", "OwnVcpu", "PeriodRange", "Policy", "Source"),
         *("Stolen", "Swap", "System", "Task", "TimeWindow", "parse_policy", "to_toml"),
         "with_policy",
@@ -79,6 +80,7 @@ __all__ = [
     "AnalysisResult",
     "Change",
     "ComparisonResult",
+    "Device",
     "Domain",
     "FailedError",
     "Fitted",

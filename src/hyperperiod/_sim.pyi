@@ -118,6 +118,7 @@ class Scenario:
         jitter_ns: int,
         burst: int,
         queue: int,
+        ring: int,  # 0: none
         deadline_ns: int,
         hops: list[int],
     ) -> None: ...

@@ -167,8 +167,8 @@ def test_a_run_begins_when_the_guests_have_booted() -> None:
     """On a host with other things to do, Linux takes seconds; instructions are counted alike."""
     linux = load_system(TOP / "systems" / "linux-guest.toml")
     several = linux.replace(pcpus=2)
-    assert default_epoch_ns(linux) == 2_000 * MS + epoch_ns(linux.domains, icount=True)
-    assert default_epoch_ns(several) == 2_000 * MS + epoch_ns(several.domains, icount=False)
+    assert default_epoch_ns(linux) == 2_000 * MS + epoch_ns(linux, icount=True)
+    assert default_epoch_ns(several) == 2_000 * MS + epoch_ns(several, icount=False)
     assert default_epoch_ns(several) > 10_000 * MS
 
 

@@ -152,7 +152,7 @@ void check_flow() {
     for (hp_u32 i = 0; i < 20; i++) {
         same("a source's release", job.release_ns, run.next_ns());
         run.come(
-            run.next_ns(),
+            run.next_ns(), [] { return sim::u64{0}; },
             [&](sim::u64 item) {
                 const auto at = static_cast<sim::u32>(below(MAX_HOPS));
                 const sim::Passage passage{number, at, item, job.release_ns};

@@ -52,8 +52,9 @@ static void print_flow(const struct arguments *told, hp_u32 number) {
                flow->source.period_ns, flow->source.offset_ns, flow->source.jitter_ns, flow->burst,
                flow->queue);
     for (hp_u32 i = 0; i < flow->hops; i++)
-        printf(" %u.%u", told->hop[flow->first_hop + i].domain,
-               told->hop[flow->first_hop + i].task);
+        printf(" %s%u.%u%s", i == 0 && flow->comes ? "@" : "",
+               told->hop[flow->first_hop + i].domain, told->hop[flow->first_hop + i].task,
+               i + 1u == flow->hops && flow->goes ? "@" : "");
     printf("\n");
 }
 
@@ -69,6 +70,9 @@ static void print_arguments(const struct arguments *told) {
     for (hp_u32 i = 0; i < told->wires; i++)
         printf("wire %u %u %llu %llu\n", told->wire[i].domain, told->wire[i].port,
                told->wire[i].offset, told->wire[i].room);
+    if (told->card.interrupt > 0)
+        printf("card %llu %llu %llu %llu\n", told->card.interrupt, told->card.address,
+               told->card.place, told->card.ring);
 }
 
 static int read_arguments(void) {
@@ -173,7 +177,7 @@ static int try_wire(hp_u64 room, hp_u64 amount, hp_u64 seed) {
                 return 1;
             taken++;
         } else if (draw % 2u == 1) {
-            hp_u32 had_room = wire_put(ring, room, (struct message){put, put * put});
+            hp_u32 had_room = wire_put(ring, room, (struct message){put, {put * put}});
 
             if (had_room != (put - taken < room))
                 return 1;

@@ -75,8 +75,8 @@ WIRE = "wire=1:9:65536:4"
 def test_flows_and_wires_are_understood(built: Path) -> None:
     code, said = read_arguments(
         built,
-        f"{ROOM} {HOP} {FLOW} {WIRE} flow=255:s:9:0:0:2:16300:0.0 wire=7:63:131072:16384"
-        " flow=4:c:10:50:30:60:61:0.0",
+        f"{ROOM} {HOP} {FLOW} {WIRE} flow=255:s:9:0:0:2:16300:@0.0@ wire=7:63:131072:16384"
+        " flow=4:c:10:50:30:60:61:0.0 card=48:167772160:1342177280:64",
     )
     assert (code, said[1:]) == (
         0,
@@ -84,9 +84,10 @@ def test_flows_and_wires_are_understood(built: Path) -> None:
             f"task 4 10 5 4 9 0 0 0 {NONE}",
             "flow 3 0 2500 7 2 1 4 0.0 1.5 0.0",
             "clients 4 10 50 30 60 61 0.0",
-            "flow 255 1 9 0 0 2 16300 0.0",
+            "flow 255 1 9 0 0 2 16300 @0.0@",
             "wire 1 9 65536 4",
             "wire 7 63 131072 16384",
+            "card 48 167772160 1342177280 64",
         ],
     )
 
@@ -140,6 +141,11 @@ def test_flows_and_wires_are_understood(built: Path) -> None:
         ("wire=1:64:65536:4", "wire=1:64:65536:4", "DOMAIN:PORT"),
         ("wire=1:1:65537:4", "wire=1:1:65537:4", "a page"),
         (" ".join([WIRE] * 33), WIRE, "32 wires"),
+        ("flow=0:p:1:0:0:1:1:@", "flow=0:p:1:0:0:1:1:@", "has hops"),
+        ("card=48:167772160:1", "card=48:167772160:1", "INTERRUPT:ADDRESS"),
+        ("card=1020:0:0:1", "card=1020:0:0:1", "INTERRUPT:ADDRESS"),
+        ("card=48:1073741824:0:1", "card=48:1073741824:0:1", "INTERRUPT:ADDRESS"),
+        ("card=31:0:0:1", "card=31:0:0:1", "32 to 1019"),
     ],
 )
 def test_what_is_wrong_is_named(built: Path, text: str, word: str, why: str) -> None:

@@ -54,6 +54,11 @@ def keys_of(found: Any) -> set[str]:
     return set()
 
 
+def test_only_a_hypervisor_gives_a_device(capfd: pytest.CaptureFixture[str]) -> None:
+    latency("--scenario", "device", code=2)
+    assert "found device on sim; allowed: device on xen alone" in capfd.readouterr().err
+
+
 def test_the_page_shows_claims_tables_and_loops(tmp_path: Path) -> None:
     page = tmp_path / "latency.html"
     latency("--scenario", "affinity", "--runs", "5", "--quirk", "rt-xen-0.3-ds",

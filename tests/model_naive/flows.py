@@ -61,12 +61,16 @@ class ClientsSpec(NamedTuple):
 
 
 class FlowSpec(NamedTuple):
-    """`releases`: when each item comes, unless clients send them."""
+    """`releases`: when each item comes, unless clients send them.
+
+    `ring`: the most items of all flows at the first hop; 0: any number.
+    """
 
     releases: Sequence[int]
     hops: Sequence[int]
     queue: int
     closed: ClientsSpec | None = None
+    ring: int = 0
 
 
 @dataclass
@@ -179,7 +183,7 @@ class _Play:
         for f, flow in enumerate(self.flows):
             for number, release in enumerate(flow.releases):
                 if release == now:
-                    reached += self.come(f, number)
+                    reached += self.come(f, number, reached)
             reached += self.send(f, now)
         self.release(now, reached)
         self.place()
@@ -242,14 +246,21 @@ class _Play:
         for client in self.clients[flow]:
             if client.sends == now:
                 client.sends, client.waits_for = None, len(self.out.sent[flow])
-                sent += self.come(flow, client.waits_for)
+                sent += self.come(flow, client.waits_for, [])
                 self.out.sent[flow].append(now)
         waiting = sum(client.waits_for is not None for client in self.clients[flow])
         assert not self.clients[flow] or waiting == self.under_way[flow]
         return sent
 
-    def come(self, flow: int, number: int) -> list[tuple[int, int, int]]:
-        if self.under_way[flow] == self.flows[flow].queue:
+    def come(
+        self, flow: int, number: int, reached: list[tuple[int, int, int]]
+    ) -> list[tuple[int, int, int]]:
+        """The item, if it is not dropped; `reached` have come before the first or another hop."""
+        spec = self.flows[flow]
+        first = spec.hops[0]
+        there = len(self.waiting[first])
+        there += sum(self.flows[f].hops[hop] == first for f, hop, _ in reached)
+        if self.under_way[flow] == spec.queue or there == spec.ring > 0:
             self.out.dropped[flow].append(number)
             return []
         self.under_way[flow] += 1

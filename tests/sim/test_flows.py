@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.model_naive import flows as naive
 from tests.model_naive.model import Params, Policy, Setup
+from tests.support.drawn_devices import with_devices
 from tests.support.small_flows import GLOBAL, ORDERS, PARTITIONED, draw_system
 from tests.support.worlds import (
     Run,
@@ -280,7 +281,8 @@ def naive_outcome(one: System, seed: int, ticks: int) -> naive.Outcome:
     ]
     flows, ranges = [], {}
     for number, (each, hops) in enumerate(zip(one.flows, hops_of(one), strict=True)):
-        flows.append(naive_flow(each, number, hops, seed, ticks))
+        spec = naive_flow(each, number, hops, seed, ticks)
+        flows.append(spec._replace(ring=one.ring_of(each) or 0))
         for place, hop in enumerate(hops):
             ranges[number, place] = (placed[hop].task.bcet_ns or 1, placed[hop].task.wcet_ns or 1)
     setups = [setup] * (1 if together else one.pcpus)
@@ -342,7 +344,8 @@ def agree(one: System, seed: int, ticks: int) -> None:
 def hunt(policy: str, worlds: int, ticks: int) -> None:
     for number in range(worlds):
         rng = random.Random(f"{policy}:{number}")
-        agree(draw_system(rng, policy), rng.randint(1, 99), ticks)
+        one = draw_system(rng, policy)
+        agree(with_devices(rng, one) if number % 2 else one, rng.randint(1, 99), ticks)
 
 
 @pytest.mark.parametrize("policy", PARTITIONED + GLOBAL)

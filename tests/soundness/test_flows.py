@@ -3,8 +3,9 @@
 
 Systems of two or three domains on one or two pcpus, one or two flows through their tasks, some of
 them visited twice, with jitter, bursts, queues and tasks beside them, or from clients that wait,
-under every policy whose servers have a supply bound. The adversary runs them from many phases and
-climbs over the offsets of sources and tasks towards the longest response in relation to its bound.
+under every policy whose servers have a supply bound; every other system has devices, through which
+packets come in and go out. The adversary runs them from many phases and climbs over the offsets of
+sources and tasks towards the longest response in relation to its bound.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from __future__ import annotations
 import random
 
 from tests.support.campaign import Trial, hunt, sizes
+from tests.support.drawn_devices import with_devices
 from tests.support.flow_attack import analysis_of, attack
 from tests.support.flow_worlds import draw_system
 
 
 def trial(rng: random.Random) -> Trial:
     one = draw_system(rng)
+    if rng.random() < 0.5:
+        one = with_devices(rng, one)
     found = analysis_of(one)
     if all(verdict.bound_ns is None for verdict in found.flows):
         return Trial(accepted=False)

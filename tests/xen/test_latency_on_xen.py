@@ -52,8 +52,26 @@ def test_an_idle_vm_answers_within_microseconds() -> None:
     require_answers(row, HYPERVISOR_NS)
 
 
+def test_a_device_is_answered_within_microseconds() -> None:
+    """Under budgets that wait for work; where they do not, as the simulator says of an alarm."""
+    device, alarm = (
+        only(name, "higher level, neighbour running") for name in ("device", "interrupt")
+    )
+    for policy in ("ds", "crps"):
+        (row,) = rows("xen", device, policy)
+        require_answers(row, HYPERVISOR_NS)
+    (waits,), (expected,) = rows("xen", device, "polling"), rows("sim", alarm, "polling")
+    assert waits.response is not None
+    assert expected.response is not None
+    assert waits.response.unanswered == 0
+    assert waits.response.max_ns is not None
+    assert expected.response.max_ns is not None
+    assert abs(waits.response.max_ns - expected.response.max_ns) < 1_000_000
+
+
 def test_two_machines_measure_the_same() -> None:
     require_repeats("xen", only("affinity", "half a pcpu, every 1 s"), "ptps", 5)
+    require_repeats("xen", only("device", "higher level, neighbour running"), "crps", 1)
 
 
 @pytest.mark.slow

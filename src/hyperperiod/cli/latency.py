@@ -25,6 +25,7 @@ from hyperperiod.cli.styled import OPEN, Styled
 from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
 from hyperperiod.cli.tables.figures import latency_table
 from hyperperiod.hosts import HOSTS
+from hyperperiod.model.errors import InputError
 from hyperperiod.model.result_object import json_text
 from hyperperiod.papers.latency import load_scenarios
 from hyperperiod.papers.latency.lab import Plan, Results, measure, rows_of
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from hyperperiod.model import Policy
 
 SCENARIOS = ("affinity", "contention-1", "contention-2", "interrupt")
+DEVICE = "device"
+"""The one for which a VM has a device, which only a hypervisor gives it."""
 QUIRKS = ("rt-xen-0.3-ds", "rt-xen-0.3-pps")
 DEFAULT_POLICIES = "ptps,wcps,crps,ds,polling,sporadic,rtds,ertds,cbs"
 
@@ -54,10 +57,10 @@ def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -
 )
 @click.option(
     "--scenario",
-    type=OneOf((*SCENARIOS, "all")),
+    type=OneOf((*SCENARIOS, DEVICE, "all")),
     default="all",
     show_default=True,
-    help="Which part of the evaluation.",
+    help="Which part of the evaluation; device: on xen alone.",
 )
 @click.option(
     "--policies",
@@ -109,7 +112,10 @@ def latency(
     the longest loop, how many times as long a test took, and how long interrupts waited, beside the
     figures that the paper prints. The exit code is 1 when a claim does not hold.
     """
-    chosen = SCENARIOS if scenario == "all" else (scenario,)
+    if scenario == DEVICE and host != "xen":
+        raise InputError("", None, "--scenario", f"{scenario} on {host}", "device on xen alone")
+    every = (*SCENARIOS, DEVICE) if host == "xen" else SCENARIOS
+    chosen = every if scenario == "all" else (scenario,)
     plan = Plan(host, load_scenarios(chosen), policies, quirks, runs, longest_ns, seed)
     with whole_file(report_file, "--report") as report_path:
         results = _measure(plan)

@@ -85,6 +85,9 @@ def export_dom0less(
     refuse(system, horizon_ns, seed)
     command_line.refuse(system)
     _refuse_board(board)
+    for device in system.devices:
+        allowed = "none: which card a board has is not known"
+        raise InputError(system.name, None, "device", device.name, allowed)
     if board.epoch_ns is None:
         board = replace(board, epoch_ns=default_epoch_ns(system))
     system = complete(Analysis(system))
@@ -116,7 +119,7 @@ def default_epoch_ns(system: System) -> int:
     Two seconds, and what runs of ours leave guests to boot: in `qemu.sh` several pcpus share a
     host that has other things to do, one pcpu counts instructions, whatever the host does.
     """
-    return FIRMWARE_NS + epoch_ns(system.domains, icount=system.pcpus == 1)
+    return FIRMWARE_NS + epoch_ns(system, icount=system.pcpus == 1)
 
 
 def _refuse_board(board: Board) -> None:

@@ -28,6 +28,8 @@ from hyperperiod.model import (
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.trace.format import RECORD
 
+BY_CARD = "@"
+"""Before the hops of a flow that comes by a card, and behind those of one that goes by one."""
 HOP = "h"
 """The kind of a task that is a hop."""
 NEVER = 2**64
@@ -98,7 +100,7 @@ def guest_words(
             for index, (task, rank) in enumerate(zip(domain.tasks, ranks, strict=True))
         ),
         *_overruns(system, domain),
-        *_flows(system, number),
+        *flow_words(system, number),
         *(_wires(system, number) if wires else ()),
     ]
 
@@ -146,12 +148,13 @@ def _overruns(system: System, domain: Domain) -> Iterator[str]:
             yield f"overrun={index}:{one.thousandths}:{one.from_ns}:{to_ns}:{one.every}"
 
 
-def _flows(system: System, number: int) -> Iterator[str]:
-    """The flows in which a domain has a part."""
+def flow_words(system: System, number: int | None) -> Iterator[str]:
+    """The flows in which a domain has a part; without one all whose items come by a card."""
     for index, (flow, hops) in enumerate(zip(system.flows, hop_places(system), strict=True)):
-        if all(where != number for where, _ in hops):
+        if flow.via is None if number is None else all(where != number for where, _ in hops):
             continue
         places = ",".join(f"{where}.{task}" for where, task in hops)
+        places = BY_CARD * bool(flow.via) + places + BY_CARD * bool(flow.out)
         numbers = map(str, (*_source(flow.source), flow.queue))
         yield ":".join([f"flow={index}", flow.source.kind.value[0], *numbers, places])
 
@@ -220,6 +223,11 @@ def job_counts(system: System, number: int, horizon_ns: int) -> list[int]:
             if where == number:
                 visits[task] += _items(system, flow, horizon_ns)
     return [visit or own for visit, own in zip(visits, jobs, strict=True)]
+
+
+def item_count(system: System, horizon_ns: int) -> int:
+    """Returns how many items come from all sources up to the horizon at most."""
+    return sum(_items(system, flow, horizon_ns) for flow in system.flows)
 
 
 def _items(system: System, flow: Flow, horizon_ns: int) -> int:

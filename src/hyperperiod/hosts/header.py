@@ -123,8 +123,9 @@ def _task(system: System, placed: PlacedTask) -> TaskEntry:
 
 def _flows(system: System) -> list[FlowEntry]:
     return [
-        _with_clients(
+        _with_optional(
             flow.source,
+            system.ring_of(flow),
             {
                 "name": flow.name,
                 "kind": str(flow.source.kind),
@@ -141,8 +142,10 @@ def _flows(system: System) -> list[FlowEntry]:
     ]
 
 
-def _with_clients(source: Source, flow: FlowEntry) -> FlowEntry:
-    """The entry with the keys that only closed sources have."""
+def _with_optional(source: Source, ring: int | None, flow: FlowEntry) -> FlowEntry:
+    """The entry with the keys that only closed sources or flows via devices have."""
+    if ring is not None:
+        flow["ring"] = ring
     if source.clients is not None:
         flow["clients"] = source.clients
         flow["think_least_ns"], flow["think_most_ns"] = source.think_range_ns

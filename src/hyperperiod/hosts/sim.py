@@ -233,7 +233,7 @@ def make_scenario(
         own = [vcpu for vcpu in vcpus if vcpu.domain_index == index]
         _add_domain(scenario, domain, own, priorities, system.overruns)
     for flow, hops in zip(system.flows, hops_of(system), strict=True):
-        _add_flow(scenario, flow, hops)
+        _add_flow(scenario, flow, hops, system.ring_of(flow))
     for theft in system.stolen:
         for pcpu in filter(theft.takes, range(system.pcpus)):
             scenario.add_theft(pcpu, theft.period_ns, theft.duration_ns, theft.offset_ns)
@@ -298,7 +298,7 @@ def _add_task(scenario: _sim.Scenario, task: Task) -> None:
     )
 
 
-def _add_flow(scenario: _sim.Scenario, flow: Flow, hops: tuple[int, ...]) -> None:
+def _add_flow(scenario: _sim.Scenario, flow: Flow, hops: tuple[int, ...], ring: int | None) -> None:
     source = flow.source
     if source.period_ns is None:
         min_ns, max_ns = source.think_range_ns
@@ -318,6 +318,7 @@ def _add_flow(scenario: _sim.Scenario, flow: Flow, hops: tuple[int, ...]) -> Non
         jitter_ns=source.jitter_ns,
         burst=source.burst,
         queue=flow.queue,
+        ring=ring or 0,
         deadline_ns=flow.deadline_ns,
         hops=list(hops),
     )

@@ -29,10 +29,11 @@ def wrong(system: System, key: str, found: str, allowed: str, scheduler: Stock) 
 
 
 def refuse_events(system: System, scheduler: Stock) -> None:
-    """InputError for a system that is to be swapped or changed while it runs."""
-    for key, events in (("swap", system.swaps), ("change", system.changes)):
-        if events:
-            raise wrong(system, key, f"{len(events)} of them", "none", scheduler)
+    """InputError for a system that is to be swapped or changed while it runs, or has devices."""
+    counted = {"swap": system.swaps, "change": system.changes, "device": system.devices}
+    for key, found in counted.items():
+        if found:
+            raise wrong(system, key, f"{len(found)} of them", "none", scheduler)
 
 
 def weight_of(domain: Domain, sharing: int = 1) -> int:

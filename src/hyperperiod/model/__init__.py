@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hyperperiod.model.changes import Change, Overrun, Swap, overrun_of
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.errors import FailedError, InputError, MissingError, Problem
-from hyperperiod.model.flow import Flow, Source
+from hyperperiod.model.flow import Device, Flow, Source
 from hyperperiod.model.interface import Interface, PeriodRange, TimeWindow
 from hyperperiod.model.load import load_system, require_pins, require_system
 from hyperperiod.model.override import fitting_policies, with_policy
@@ -60,6 +60,7 @@ __all__ = [
     "TABLE",
     "Budget",
     "Change",
+    "Device",
     "Domain",
     "FailedError",
     "Flow",

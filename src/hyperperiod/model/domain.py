@@ -131,10 +131,8 @@ class Domain(Part):
     def _settle(self) -> None:
         if self.vcpus is None:
             self._set(vcpus=default_vcpus(self))
-        if not self.tasks and (self.windows or not self.is_served):
-            names = ["hog"] if self.vcpus == 1 else [f"hog.{vcpu}" for vcpu in range(self.vcpus)]
-            hogs = (Task(name=one, kind=TaskKind.BUSY, vcpu=i) for i, one in enumerate(names))
-            self._set(tasks=tuple(hogs))
+        if not self.tasks:
+            self._set(tasks=default_tasks(self))
 
     def _findings(self) -> Iterable[Finding]:
         if self.domains:
@@ -236,6 +234,14 @@ def default_vcpus(one: Domain) -> int:
     return len(one.own_vcpus or one.pcpus or (None,))
 
 
+def default_tasks(one: Domain) -> tuple[Task, ...]:
+    """Returns the tasks of a domain that gives none: it is always busy if it has no server."""
+    if one.is_served and not one.windows:
+        return ()
+    names = ["hog"] if one.vcpus == 1 else [f"hog.{vcpu}" for vcpu in range(one.vcpus)]
+    return tuple(Task(name=name, kind=TaskKind.BUSY, vcpu=i) for i, name in enumerate(names))
+
+
 def _own_keys(keys: VcpuKeys, own: OwnVcpu) -> VcpuKeys:
     """The keys of a vcpu over those of its domain; without a server some of these mean nothing."""
     if own.says_what_it_gets:
@@ -278,10 +284,7 @@ def _depth(one: Domain) -> int:
 
 
 def _real_time_domain(one: Domain) -> Iterator[Finding]:
-    if not one.tasks:
-        yield Finding(
-            ("task",), "a domain without tasks", "at least one [[domain.task]], or best_effort"
-        )
+    if not one.tasks:  # who drives devices may have only theirs: see `without_tasks`
         return
     yield from several_interfaces(one)
     if one.weight is not None:  # it stands for an interface: a share of what the others leave
@@ -360,6 +363,17 @@ def _task_in_domain(one: Domain, index: int, member: Task) -> Iterator[Finding]:
             "nothing",
             f'a whole number from 0: scheduler "{one.scheduler}" needs it',
         )
+
+
+def without_tasks(domains: tuple[Domain, ...]) -> Iterator[Finding]:
+    """Findings on domains with a server and nothing inside, at any depth."""
+    for path, member in nested_domains(domains):
+        if member.is_served and not (member.tasks or member.domains or member.windows):
+            yield Finding(
+                (*path, "task"),
+                "a domain without tasks",
+                "at least one [[domain.task]], or best_effort",
+            )
 
 
 def unique_names(domains: tuple[Domain, ...]) -> Iterator[Finding]:

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Flows of items through tasks, their sources, and what the keys of both must be together.
+"""Flows of items through tasks, their sources and devices, and what the keys must be together.
 
 At the end: what the flows of a system must be beside its domains.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
 from hyperperiod.model.domain import Domain
 from hyperperiod.model.exclusions import Narrower, excluded
-from hyperperiod.model.limits import FLOW_LIMIT, HOP_LIMIT, Items
+from hyperperiod.model.limits import FLOW_LIMIT, HOP_LIMIT, Items, Priority
 from hyperperiod.model.part import Part, key
 from hyperperiod.model.task import Task
 from hyperperiod.model.units import TIME_LIMIT_NS
-from hyperperiod.model.values import Finding, Name, Path, PositiveTime, Time, duplicates
+from hyperperiod.model.values import Etf, Finding, Name, Path, PositiveTime, Time, duplicates
 from hyperperiod.model.words import SourceKind, TaskKind, ThinkDraw
 
 
@@ -103,12 +104,22 @@ class Flow(Part):
         "`{ kind, period, offset, jitter, burst }`, or [closed](#closed-sources); see the table"
         " below"
     )
+    via: Name | None = key(
+        "the [device](semantics.md#devices) through which its items come in",
+        default=None,
+        unset="none",
+    )
+    out: Name | None = key(
+        "the device through which they go out behind the last hop", default=None, unset="none"
+    )
     hops: tuple[Name, ...] = key(
         'tasks as `"domain.task"`, in order; each of kind `event`, without offset or jitter'
     )
     deadline_ns: PositiveTime = key("from the release at the source to the end of the last hop")
     queue: Items = key(
-        "most items on their way; more are dropped", default=None, unset="1, or the clients"
+        "most items on their way; more are dropped",
+        default=None,
+        unset="1, or the clients; with `via` the ring of the device",
     )
 
     if TYPE_CHECKING:  # tools/signatures.py
@@ -119,6 +130,8 @@ class Flow(Part):
             *,
             name: str,
             source: Source | dict[str, Any],
+            via: str | None = ...,
+            out: str | None = ...,
             hops: Sequence[str],
             deadline: int | str,
             queue: int = ...,
@@ -129,6 +142,8 @@ class Flow(Part):
             *,
             name: str,
             source: Source | dict[str, Any],
+            via: str | None = ...,
+            out: str | None = ...,
             hops: Sequence[str],
             deadline_ns: int | str,
             queue: int = ...,
@@ -137,7 +152,7 @@ class Flow(Part):
 
     def _settle(self) -> None:
         if self.queue is None:
-            self._set(queue=default_queue(self.source))
+            self._set(queue=default_queue(self))
 
     def _findings(self) -> Iterable[Finding]:
         if not self.hops:
@@ -145,7 +160,7 @@ class Flow(Part):
         if len(self.hops) > HOP_LIMIT:
             yield Finding(("hops",), f"{len(self.hops)} hops", f"at most {HOP_LIMIT}")
         clients = self.source.clients or 0
-        if self.queue < clients:
+        if self.queue is not None and self.queue < clients:
             yield Finding(
                 ("queue",),
                 f"{self.queue} for {clients} clients",
@@ -158,9 +173,67 @@ class Flow(Part):
             yield Finding(("deadline",), f"{what} + deadline above 2^62 ns", "a sum below 2^62 ns")
 
 
-def default_queue(source: Source) -> int:
-    """The most items on their way of a flow from this source that gives no `queue`."""
-    return source.clients or 1
+class Device(Part):
+    """A network card, or what else brings packets and takes them, and the domain that drives it."""
+
+    name: Name = key("what the device is called; unique")
+    driver: Name = key("the domain that pays for its packets; one vcpu")
+    receive_ns: PositiveTime = key("the driver's longest work for a packet that comes in")
+    send_ns: PositiveTime = key("the driver's longest work for a packet that goes out")
+    queue: Items = key(
+        "length of its ring: packets that came in and are not received yet; more are dropped"
+    )
+    etf: Etf = key(
+        "each packet takes [etf * receive, receive], and so for send", default=Fraction(1)
+    )
+    priority: Priority | None = key(
+        "of its tasks in the driver; required for scheduler `fp`, only there",
+        default=None,
+        unset="none",
+    )
+
+    if TYPE_CHECKING:  # tools/signatures.py
+
+        @overload
+        def __init__(
+            self,
+            *,
+            name: str,
+            driver: str,
+            receive: int | str,
+            send: int | str,
+            queue: int,
+            etf: float | Fraction = ...,
+            priority: int | None = ...,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self,
+            *,
+            name: str,
+            driver: str,
+            receive_ns: int | str,
+            send_ns: int | str,
+            queue: int,
+            etf: float | Fraction = ...,
+            priority: int | None = ...,
+        ) -> None: ...
+        def __init__(self, **values: Any) -> None: ...
+
+    @property
+    def task_in(self) -> str:
+        """The name of the driver's task that receives packets."""
+        return f"{self.name} in"
+
+    @property
+    def task_out(self) -> str:
+        """The name of the driver's task that sends packets."""
+        return f"{self.name} out"
+
+
+def default_queue(flow: Flow) -> int | None:
+    """The most items on their way of a flow that gives no `queue`; None: its device will say."""
+    return None if flow.via else flow.source.clients or 1
 
 
 def _closed_source(one: Source) -> Iterator[Finding]:

@@ -24,9 +24,9 @@ from hyperperiod.model.changes import (
     overruns_of_tasks,
     swaps_in_order,
 )
-from hyperperiod.model.domain import Domain, priorities, unique_names
+from hyperperiod.model.domain import Domain, priorities, unique_names, without_tasks
 from hyperperiod.model.exclusions import Narrower, excluded
-from hyperperiod.model.flow import Flow, flows_through
+from hyperperiod.model.flow import Device, Flow, flows_through
 from hyperperiod.model.interface import Interface
 from hyperperiod.model.limits import PcpuId, Pcpus, Prose
 from hyperperiod.model.part import Part, key
@@ -101,6 +101,9 @@ class System(Part):
         "time that pcpus are not there to be granted, `[[stolen]]`", default=()
     )
     domains: tuple[Domain, ...] = key("its domains, `[[domain]]`; at least one", name="domain")
+    devices: tuple[Device, ...] = key(
+        "what packets come in and go out through, `[[device]]`", default=(), name="device"
+    )
     flows: tuple[Flow, ...] = key("its flows, `[[flow]]`", default=(), name="flow")
     swaps: tuple[Swap, ...] = key(
         "other policies from some instants on, `[[swap]]`", default=(), name="swap"
@@ -131,6 +134,7 @@ class System(Part):
             reserved: Sequence[int] = ...,
             stolen: Sequence[Stolen | dict[str, Any]] = ...,
             domains: Sequence[Domain | dict[str, Any]],
+            devices: Sequence[Device | dict[str, Any]] = ...,
             flows: Sequence[Flow | dict[str, Any]] = ...,
             swaps: Sequence[Swap | dict[str, Any]] = ...,
             changes: Sequence[Change | dict[str, Any]] = ...,
@@ -147,6 +151,13 @@ class System(Part):
         frame_ns = self.major_frame_ns
         if frame_ns is not None:
             self._set(domains=tuple(pcpus.with_interface(one, frame_ns) for one in self.domains))
+        if self.devices:
+            from hyperperiod.model.devices import with_devices
+
+            if not self._device_findings():
+                plain = self.without_devices()
+                domains, flows = with_devices(self.devices, plain.domains, plain.flows)
+                self._set(domains=domains, flows=flows)
 
     def _findings(self) -> Iterable[Finding]:
         if not self.domains:
@@ -161,12 +172,30 @@ class System(Part):
             yield from whole_quanta(self.spare, self.domains, self.changes, self.quantum_ns)
         yield from swaps_in_order(self.swaps, self.policy, self.pcpus)
         yield from changes_of_vcpus(self.changes, self.domains, self.policy, self.pcpus)
+        yield from self._device_findings() or without_tasks(self.domains)
         yield from flows_through(self.flows, self.domains)
         yield from pcpus.table_fits(self.domains, self.policy, self.major_frame_ns)
         if self.major_frame_ns is not None:
             yield from excluded(Narrower.TABLE, self)
         yield from thefts_fit(self.stolen, self.pcpus)
         yield from overruns_of_tasks(self.overruns, self.domains)
+
+    def _device_findings(self) -> list[Finding]:
+        if not self.devices and not any(flow.via or flow.out for flow in self.flows):
+            return []
+        from hyperperiod.model.devices import devices_fit
+
+        plain = self.without_devices()
+        return list(devices_fit(self.devices, plain.domains, plain.flows))
+
+    def without_devices(self) -> "System":
+        """The system without the tasks and hops that are made of its devices, as its file is."""
+        if not self.devices:
+            return self
+        from hyperperiod.model.devices import without_devices
+
+        domains, flows = without_devices(self.domains, self.flows, self.devices)
+        return self.replace(domains=domains, flows=flows)
 
     def policies_text(self, horizon_ns: int | None = None) -> str:
         """The policies of a run of that length, or of any: `ptps, then crps from 2s`."""
@@ -182,6 +211,10 @@ class System(Part):
         """
         return pcpus.missing_pins(self.domains, self.policy, self.pcpus)
 
+    def ring_of(self, flow: Flow) -> int | None:
+        """Returns the length of the ring that a flow's items come into; None if there is none."""
+        return next((one.queue for one in self.devices if one.name == flow.via), None)
+
     @property
     def pinned(self) -> bool:
         """Whether every domain has its pcpu, where the policy wants one."""
@@ -193,4 +226,4 @@ class System(Part):
 
         from hyperperiod.model.toml_text import toml_text
 
-        return f"<pre>{escape(toml_text(self))}</pre>"
+        return f"<pre>{escape(toml_text(self.without_devices()))}</pre>"

@@ -17,7 +17,7 @@ from typing import Any
 
 from hyperperiod.model.changes import Change, Overrun, Swap
 from hyperperiod.model.domain import Domain, default_vcpus
-from hyperperiod.model.flow import Flow, default_queue
+from hyperperiod.model.flow import Device, Flow, default_queue
 from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.part import Part, fields_of
 from hyperperiod.model.policy import Policy
@@ -25,7 +25,7 @@ from hyperperiod.model.task import Task
 from hyperperiod.model.units import format_time
 
 # Parts that are written as tables of their own; everything else stands on one line.
-_TABLES = (Domain, OwnVcpu, Task, Flow, Swap, Change, Overrun)
+_TABLES = (Domain, OwnVcpu, Task, Device, Flow, Swap, Change, Overrun)
 
 
 def toml_text(part: Part) -> str:
@@ -60,7 +60,7 @@ def _written(part: Part) -> Iterator[tuple[str, Any]]:
             continue
         if isinstance(part, Domain) and name == "interface" and part.windows:
             continue
-        if isinstance(part, Flow) and name == "queue" and value == default_queue(part.source):
+        if isinstance(part, Flow) and name == "queue" and value == default_queue(part):
             continue
         yield field.key, format_time(value) if name.endswith("_ns") else value
 

@@ -11,4 +11,4 @@ from hyperperiod.model.toml_text import toml_text
 def to_toml(system: System) -> str:
     """The text of a TOML file that `load_system` reads back as the same system."""
     require_system(system)
-    return toml_text(system)
+    return toml_text(system.without_devices())

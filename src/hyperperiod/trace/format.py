@@ -142,6 +142,7 @@ class FlowEntry(TypedDict):
     queue: Positive
     deadline_ns: Positive
     hops: list[Count]
+    ring: NotRequired[Positive]
     clients: NotRequired[Positive]
     think_least_ns: NotRequired[Count]
     think_most_ns: NotRequired[Count]

@@ -136,7 +136,7 @@ def loop_of(system: System) -> Loop | NoLoop:
     owners = {f"{d.name}.{t.name}": d for d in system.domains for t in d.tasks}
     driver = owners[system.flows[0].hops[0]]
     for flow in system.flows:
-        reason = _no_loop_in(flow, owners, driver)
+        reason = _no_loop_in(flow, owners, driver) or _ring_too_short(flow, system)
         if reason:
             return NoLoop(f"flow {flow.name}: {reason}")
     replies = tuple(owners[flow.hops[1]] for flow in system.flows)
@@ -195,6 +195,15 @@ def _no_loop_in(flow: Flow, owners: dict[str, Domain], driver: Domain) -> str:
     if len(reply.tasks) != 1:
         return f"domain {reply.name} has {len(reply.tasks)} tasks instead of one"
     return ""
+
+
+def _ring_too_short(flow: Flow, system: System) -> str:
+    """Returns whether a packet may find its device's ring full, in words; or empty."""
+    ring = system.ring_of(flow)
+    through = sum(one.via == flow.via for one in system.flows)
+    if ring is None or through <= ring:
+        return ""
+    return f"the ring of {flow.via} has no room for a packet of each of its {through} flows"
 
 
 def _not_simple(domain: Domain) -> str:

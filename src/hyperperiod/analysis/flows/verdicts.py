@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Verdicts on flows and on domains that have hops, from the bounds of all tasks.
 
-Nothing is dropped if no more items than `queue` can come within the bound of the flow. A flow is
+Nothing is dropped if no more items than `queue` can come within the bound of the flow, and, where
+they come in through a device, no more packets of all its flows than its ring holds within the bound
+of the task that receives them, of each flow no more than its `queue`. A flow is
 schedulable if nothing is dropped and the bound is within its deadline. Sufficient only: true or
 null, but for tasks above every hop, which do not notice them, and tasks that never run.
 
@@ -36,12 +38,18 @@ def judge_flow(routes: Routes, flow: Flow, bounds: Bounds) -> FlowVerdict:
         verdict = Verdict.unknown(f"hop {hop.domain}.{hop.task}: {UNBOUNDED}")
         return FlowVerdict(flow, verdict, None, hops)
     sent = _max_sent(flow.source, total_ns)
+    in_ring = _max_in_ring(routes, flow, bounds)
     if total_ns > flow.deadline_ns:
         bound, due = format_time(total_ns), format_time(flow.deadline_ns)
         verdict = Verdict.unknown(f"the bound of {bound} is above the deadline of {due}")
     elif sent > flow.queue:
         verdict = Verdict.unknown(
             f"items may be dropped: up to {sent} could be on their way, the queue is {flow.queue}"
+        )
+    elif flow.via is not None and not 0 < in_ring <= (ring := routes.rings[flow.via]):
+        most = f"up to {in_ring}" if in_ring else "nobody knows how many"
+        verdict = Verdict.unknown(
+            f"packets may be dropped: {most} could be in the ring of {flow.via}, it holds {ring}"
         )
     else:
         verdict = Verdict.yes(total_ns)
@@ -53,6 +61,21 @@ def _max_sent(source: FlowSource, window_ns: int) -> int:
     if source.period_ns is None:
         return source.clients or 0
     return -(-(window_ns + source.jitter_ns) // source.period_ns) * source.burst
+
+
+def _max_in_ring(routes: Routes, flow: Flow, bounds: Bounds) -> int:
+    """Returns the most packets in the ring through which a flow comes in; 0 if there is no bound.
+
+    A packet that comes at t finds there those that came in (t - R, t]: R bounds the first hop.
+    """
+    response_ns = bounds[flow.hops[0]].response_ns
+    if response_ns is None:
+        return 0
+    return sum(
+        min(one.queue, _max_sent(one.source, response_ns))
+        for one in routes.flows
+        if one.via == flow.via
+    )
 
 
 def judge_whole(

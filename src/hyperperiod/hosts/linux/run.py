@@ -226,6 +226,7 @@ def _refuse(system: System, horizon_ns: int) -> None:
         if len(vcpus) > VCPU_LIMIT:
             raise wrong("domain: vcpus", str(len(vcpus)), f"at most {VCPU_LIMIT} with one lock")
     counted = [("task", len(tasks_of(system)), TASK_LIMIT), *counted_flows(system)]
+    counted.append(("device", len(system.devices), 0))
     for what, found, limit in counted:
         if found > limit:
             raise wrong(what, str(found), f"at most {limit}")

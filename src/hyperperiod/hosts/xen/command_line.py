@@ -67,7 +67,8 @@ NO_SPARE = "spare=1s:0s"
 def refuse(system: System) -> None:
     """InputError for what the simulator can run and this host cannot."""
     counted = [
-        ("pcpus", system.pcpus, PCPU_LIMIT),
+        ("pcpus", system.pcpus, PCPU_LIMIT - len(system.devices)),
+        ("device", len(system.devices), 1),
         ("domain", len(system.domains), DOMAIN_LIMIT),
         ("domain: vcpus", sum(domain.vcpus for domain in system.domains), VCPU_LIMIT),
     ]

@@ -5,7 +5,8 @@ The board's own tree comes from whoever knows the board (QEMU dumps it, a board'
 it). What Xen is to do stands under /chosen: its arguments, and one node per domain, each with the
 places in memory of its kernel and, if there is one, its ramdisk. With `memory_address` a domain
 gets exactly that memory, so that whoever looks from outside knows where its records are. Two
-domains with a channel between them share memory and have an event channel.
+domains with a channel between them share memory and have an event channel. A domain with a card is
+given a device of the board, and one that is `outside` a pcpu that nobody else has.
 
 Domains are numbered from 1 in the order of their nodes. The format is Xen's:
 docs/misc/arm/device-tree/booting.txt in its source.
@@ -16,6 +17,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+VIRTIO_BASE, VIRTIO_INTERRUPT = 0xA00_0000, 48
+PAGE_BYTES = 4096
+SLOTS_OF_PAGE = 8
+"""QEMU's board `virt`: where the registers of virtio devices begin, and their interrupts."""
 ARGUMENTS_LIMIT = 1000
 """Characters of a domain's arguments; Xen stops the boot at 1024."""
 
@@ -45,6 +50,36 @@ class ChannelEnd:
 
 
 @dataclass(frozen=True)
+class Card:
+    """A network card of the board, by the number of its page: each page has eight places for
+    virtio devices, of which the first is taken. So many frames as `ring` says wait in it.
+    """
+
+    page: int
+    ring: int = 1
+
+    @property
+    def address(self) -> int:
+        """Where its registers are, in the machine and in the domain."""
+        return VIRTIO_BASE + self.page * PAGE_BYTES
+
+    @property
+    def slot(self) -> int:
+        """Its place among those for virtio devices."""
+        return self.page * SLOTS_OF_PAGE
+
+    @property
+    def interrupt(self) -> int:
+        """Its interrupt's number."""
+        return VIRTIO_INTERRUPT + self.slot
+
+    @property
+    def node(self) -> str:
+        """Its node in the board's tree."""
+        return f"virtio_mmio@{self.address:x}"
+
+
+@dataclass(frozen=True)
 class DomainNode:
     """One domain that Xen starts at boot, as the device tree describes it."""
 
@@ -56,6 +91,9 @@ class DomainNode:
     ramdisk: Module | None = None
     vpl011: bool = False
     channels: tuple[ChannelEnd, ...] = ()
+    card: Card | None = None
+    device_tree: Module | None = None
+    pcpu: int | None = None
 
 
 def chosen(
@@ -70,8 +108,12 @@ def chosen(
         kernel, ramdisk = control
         lines = [*_module("kernel", kernel, ""), *_module("ramdisk", ramdisk, None)]
         nodes = "".join(f"\t{line}\n" for line in lines) + nodes
+    nodes += "".join(_pool(domain.pcpu) for domain in domains if domain.pcpu is not None)
+    given = "".join(
+        f"\t{one.card.node} {{\n\t\txen,passthrough;\n\t}};\n" for one in domains if one.card
+    )
     return (
-        "/ {\n"
+        f"/ {{\n{given}"
         "\tchosen {\n"
         "\t\t#address-cells = <2>;\n"
         "\t\t#size-cells = <2>;\n"
@@ -91,6 +133,42 @@ def machine_tree(board: str, chosen_part: str) -> str:
 _WITHOUT_RANDOMNESS = (
     "/ {\n\tchosen {\n\t\t/delete-property/ rng-seed;\n\t\t/delete-property/ kaslr-seed;\n\t};\n};"
 )
+
+
+def given_tree(card: Card) -> str:
+    """The source of the tree by which Xen knows which device of the board a domain is given."""
+    place = _cells(card.address)
+    return (
+        "/dts-v1/;\n"
+        "/ {\n"
+        "\t#address-cells = <2>;\n"
+        "\t#size-cells = <2>;\n"
+        "\tpassthrough {\n"
+        '\t\tcompatible = "simple-bus";\n'
+        "\t\tranges;\n"
+        "\t\t#address-cells = <2>;\n"
+        "\t\t#size-cells = <2>;\n"
+        f"\t\tcard@{card.address:x} {{\n"
+        '\t\t\tcompatible = "virtio,mmio";\n'
+        f"\t\t\treg = <{place} {_cells(PAGE_BYTES)}>;\n"
+        f"\t\t\txen,reg = <{place} {_cells(PAGE_BYTES)} {place}>;\n"
+        f'\t\t\txen,path = "/{card.node}";\n'
+        "\t\t\txen,force-assign-without-iommu;\n"
+        "\t\t};\n"
+        "\t};\n"
+        "};\n"
+    )
+
+
+def _pool(pcpu: int) -> str:
+    """A pcpu apart from the others, whoever is there has it whole."""
+    return (
+        f"\n\t\tpool{pcpu}: pool{pcpu} {{\n"
+        '\t\t\tcompatible = "xen,cpupool";\n'
+        f"\t\t\tcpupool-cpus = <&{{/cpus/cpu@{pcpu}}}>;\n"
+        '\t\t\tcpupool-sched = "null";\n'
+        "\t\t};\n"
+    )
 
 
 def _domain(number: int, domain: DomainNode) -> str:
@@ -113,11 +191,15 @@ def _domain(number: int, domain: DomainNode) -> str:
     if domain.channels:
         # Without this a domain may not use event channels.
         lines.append('\txen,enhanced = "no-xenstore";')
+    if domain.pcpu is not None:
+        lines.append(f"\tdomain-cpupool = <&pool{domain.pcpu}>;")
     for channel in domain.channels:
         lines += _channel(channel)
     lines += _module("kernel", domain.kernel, domain.arguments)
     if domain.ramdisk is not None:
         lines += _module("ramdisk", domain.ramdisk, None)
+    if domain.device_tree is not None:
+        lines += _module("device-tree", domain.device_tree, None)
     lines.append("};")
     return "".join(f"\n\t\t{line}" for line in lines) + "\n"
 

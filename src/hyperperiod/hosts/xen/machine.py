@@ -31,10 +31,12 @@ from hyperperiod.hosts.channels import Channel
 from hyperperiod.hosts.qemu import Emulator, console_arguments, console_log, quoted, started
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, announced, read_ring
 from hyperperiod.hosts.xen.devicetree import (
+    Card,
     ChannelEnd,
     DomainNode,
     Module,
     chosen,
+    given_tree,
     machine_tree,
 )
 from hyperperiod.hosts.xen.images import DTC, QEMU, lockstep, tool
@@ -62,7 +64,9 @@ class Guest:
     """A domain: its image, what it is told, and what it gets.
 
     `ramdisk` is a second module, of a file or of bytes. `vpl011`: it has a serial port of its
-    own, which shows on the console. Its ring begins `ring_offset` after its memory.
+    own, which shows on the console. Its ring begins `ring_offset` after its memory. With a `card`
+    it is on the one network of the machine, and is told of the card. With a `pcpu` it has that one
+    for itself.
     """
 
     image: Path
@@ -72,6 +76,8 @@ class Guest:
     ramdisk: Path | bytes | None = None
     vpl011: bool = False
     ring_offset: int = GUEST_RING_OFFSET
+    card: Card | None = None
+    pcpu: int | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,7 @@ class GuestMemory:
     kernel: Module
     ramdisk: Module | None
     ring: int
+    device_tree: Module | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +148,7 @@ def boot(machine: XenMachine, console: Path) -> Iterator[RunningXen]:
     qemu, dtc = tool(QEMU), tool(DTC)
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
         folder = Path(name)
-        layout = lay_out(machine, folder)
+        layout = lay_out(machine, folder, dtc=dtc)
         tree = _make_tree(machine, layout, folder, qemu, dtc)
         console.unlink(missing_ok=True)
         command = _command(machine, layout, folder, qemu, tree, console)
@@ -169,10 +176,12 @@ def rings_at_horizon(machine: XenMachine) -> tuple[list[Ring], list[Ring]]:
     return own, guests
 
 
-def lay_out(machine: XenMachine, folder: Path, base: int = MODULES_BASE) -> Layout:
+def lay_out(
+    machine: XenMachine, folder: Path, base: int = MODULES_BASE, *, dtc: Path | None = None
+) -> Layout:
     """Give every image and every guest its place, from `base` on.
 
-    Ramdisks of bytes are put into `folder`.
+    Ramdisks of bytes are put into `folder`, and what says which card a guest has, made by `dtc`.
     """
     files: dict[Path, Module] = {}
     end = base
@@ -190,17 +199,24 @@ def lay_out(machine: XenMachine, folder: Path, base: int = MODULES_BASE) -> Layo
             ramdisk.write_bytes(data)
         return place(ramdisk)
 
-    modules: list[tuple[Module, Module | None]] = []
+    def place_tree(card: Card, number: int) -> Module:
+        source, tree = folder / f"given{number}.dts", folder / f"given{number}.dtb"
+        source.write_text(given_tree(card))
+        _compile_tree(source, tree, dtc or tool(DTC))
+        return place(tree)
+
+    modules: list[tuple[Module, Module | None, Module | None]] = []
     for number, guest in enumerate(machine.guests):
         ramdisk = None if guest.ramdisk is None else place_ramdisk(guest.ramdisk, str(number))
-        modules.append((place(guest.image), ramdisk))
+        given = None if guest.card is None else place_tree(guest.card, number)
+        modules.append((place(guest.image), ramdisk, given))
     control = None
     if machine.control is not None:
         control = place(machine.control[0]), place_ramdisk(machine.control[1], "-control")
     places: list[GuestMemory] = []
     end = _round_up(end, GUEST_ALIGN)
-    for guest, (kernel, loaded) in zip(machine.guests, modules, strict=True):
-        places.append(GuestMemory(end, kernel, loaded, end + guest.ring_offset))
+    for guest, (kernel, loaded, given) in zip(machine.guests, modules, strict=True):
+        places.append(GuestMemory(end, kernel, loaded, end + guest.ring_offset, given))
         end = _round_up(end + guest.memory_bytes, GUEST_ALIGN)
     channels = []
     for channel in machine.channels:
@@ -216,13 +232,16 @@ def domain_nodes(machine: XenMachine, layout: Layout) -> list[DomainNode]:
     return [
         DomainNode(
             kernel=place.kernel,
-            arguments=guest.arguments,
+            arguments=guest.arguments + _card_word(guest.card, place.memory),
             memory_bytes=guest.memory_bytes,
             vcpus=guest.vcpus,
             memory_address=place.memory,
             ramdisk=place.ramdisk,
             vpl011=guest.vpl011,
             channels=tuple(_ends(machine, layout, number)),
+            card=guest.card,
+            device_tree=place.device_tree,
+            pcpu=guest.pcpu,
         )
         for number, (guest, place) in enumerate(zip(machine.guests, layout.places, strict=True))
     ]
@@ -252,8 +271,28 @@ def _make_tree(machine: XenMachine, layout: Layout, folder: Path, qemu: Path, dt
     arguments = f"{BASE_ARGUMENTS} {machine.arguments}"
     part = chosen(arguments, domain_nodes(machine, layout), layout.control)
     source.write_text(machine_tree(text, part))
-    _call([str(dtc), "-q", "-I", "dts", "-O", "dtb", "-o", str(tree), str(source)])
+    _compile_tree(source, tree, dtc)
     return tree
+
+
+def _compile_tree(source: Path, tree: Path, dtc: Path) -> None:
+    _call([str(dtc), "-q", "-I", "dts", "-O", "dtb", "-o", str(tree), str(source)])
+
+
+def _card_word(card: Card | None, memory: int) -> str:
+    """What a guest with a card is told of it."""
+    return f" card={card.interrupt}:{card.address}:{memory}:{card.ring}" if card else ""
+
+
+def _network(machine: XenMachine) -> list[str]:
+    """The cards of guests, all on one network."""
+    cards = [guest.card for guest in machine.guests if guest.card]
+    words = ["-global", "virtio-mmio.force-legacy=false"] if cards else []
+    for card in cards:
+        name = f"card{card.page}"
+        words += ["-netdev", f"hubport,id={name},hubid=0"]
+        words += ["-device", f"virtio-net-device,netdev={name},bus=virtio-mmio-bus.{card.slot}"]
+    return words
 
 
 def _call(command: Sequence[str]) -> str:
@@ -285,7 +324,7 @@ def _command(
     command += ["-kernel", str(machine.hypervisor), "-dtb", str(tree)]
     for path, address in layout.files:
         command += ["-device", f"loader,file={quoted(path)},addr={address:#x},force-raw=on"]
-    return [*command, *machine.qemu_arguments]
+    return [*command, *_network(machine), *machine.qemu_arguments]
 
 
 def _in_step(command: Sequence[str]) -> list[str]:

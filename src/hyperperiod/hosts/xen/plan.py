@@ -14,7 +14,13 @@ from pathlib import Path
 from hyperperiod.hosts import STOCK, Stock, rings, scheduler_of
 from hyperperiod.hosts.channels import channels_of
 from hyperperiod.hosts.cpio import archive
-from hyperperiod.hosts.guests import guest_ring_bytes, guest_words, job_counts
+from hyperperiod.hosts.guests import (
+    flow_words,
+    guest_ring_bytes,
+    guest_words,
+    item_count,
+    job_counts,
+)
 from hyperperiod.hosts.qemu import ICOUNT_RATE
 from hyperperiod.hosts.recorded_run import RunOptions, RunRequest
 from hyperperiod.hosts.xen import command_line, stock
@@ -27,8 +33,8 @@ from hyperperiod.hosts.xen.images import (
     linux,
 )
 from hyperperiod.hosts.xen.machine import MIB, Guest, XenMachine
+from hyperperiod.hosts.xen.outside import CARD, outside
 from hyperperiod.model import (
-    Domain,
     GuestKind,
     Slack,
     System,
@@ -70,9 +76,9 @@ class XenOptions(RunOptions):
 def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> XenMachine:
     """The machine for a run. Booting may take `boot_times` as long as thought."""
     system, horizon_ns = request.system, request.horizon_ns
-    can_count = system.pcpus == 1 or can_keep_in_step()
+    can_count = system.pcpus + len(system.devices) == 1 or can_keep_in_step()
     icount = can_count if options.icount is None else options.icount
-    start_ns = boot_times * epoch_ns(system.domains, icount=icount)
+    start_ns = boot_times * epoch_ns(system, icount=icount)
     settings = b""
     if options.scheduler is not None:
         ring_bytes = options.ring_bytes or stock.buffer_bytes(system, horizon_ns)
@@ -96,13 +102,27 @@ def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> Xe
             rate=ICOUNT_RATE if icount else 0,
         )
         guests.append(guest_of(system, number, words, memory_bytes))
+    for device in system.devices:
+        driver = [domain.name for domain in system.domains].index(device.driver)
+        guests[driver] = replace(guests[driver], card=replace(CARD, ring=device.queue))
+        guests.append(
+            outside(
+                len(guests),
+                list(flow_words(system, None)),
+                item_count(system, horizon_ns),
+                pcpu=system.pcpus,
+                epoch_ns=start_ns,
+                horizon_ns=horizon_ns,
+                seed=request.seed,
+            )
+        )
     return XenMachine(
         hypervisor=options.hypervisor
         or hypervisor("arm64-stock" if options.scheduler else "arm64"),
         arguments=f"guest_loglvl=all {arguments}",
         guests=tuple(guests),
         channels=tuple(channels_of(system)),
-        pcpus=system.pcpus,
+        pcpus=system.pcpus + len(system.devices),
         icount=icount,
         heap_bytes=256 * MIB + 3 * ring_bytes * system.pcpus,
         qemu_arguments=options.qemu_arguments,
@@ -134,12 +154,13 @@ def _linux_guest(words: Sequence[str], memory_bytes: int, vcpus: int) -> Guest:
     )
 
 
-def epoch_ns(domains: Sequence[Domain], *, icount: bool) -> int:
+def epoch_ns(system: System, *, icount: bool) -> int:
     """When a run begins on the machine's counter: once all guests are ready."""
-    linuxes = sum(domain.guest is GuestKind.LINUX for domain in domains)
+    linuxes = sum(domain.guest is GuestKind.LINUX for domain in system.domains)
+    guests = len(system.domains) + len(system.devices)
     if icount:
-        return BOOT_NS + len(domains) * BOOT_PER_GUEST_NS + linuxes * BOOT_PER_LINUX_NS
-    per_guest_ns = len(domains) * HOST_BOOT_PER_GUEST_NS + linuxes * HOST_BOOT_PER_LINUX_NS
+        return BOOT_NS + guests * BOOT_PER_GUEST_NS + linuxes * BOOT_PER_LINUX_NS
+    per_guest_ns = guests * HOST_BOOT_PER_GUEST_NS + linuxes * HOST_BOOT_PER_LINUX_NS
     return HOST_BOOT_NS + per_guest_ns
 
 

@@ -157,8 +157,9 @@ def _record(
         interrupted = True
     running.stop()
     COMPLAINTS.require_none(running.console())
-    guests = running.guest_rings()
-    require_room((f"guest {number}", ring) for number, ring in enumerate(guests))
+    every = running.guest_rings()
+    require_room((f"guest {number}", ring) for number, ring in enumerate(every))
+    guests = [ring for ring, it in zip(every, machine.guests, strict=True) if it.pcpu is None]
     if options.scheduler is None:
         decisions = running.own_rings()
         if not decisions:

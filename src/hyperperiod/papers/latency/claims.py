@@ -147,6 +147,7 @@ _CLAIMS = {
     "contention-1": _contention,
     "contention-2": _contention,
     "interrupt": _interrupt,
+    "device": _interrupt,
 }
 SHARE_TOLERANCE = 0.03
 """A share is a share also when ticks and the ends of a run make it 3 % larger."""

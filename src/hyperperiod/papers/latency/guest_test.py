@@ -47,7 +47,9 @@ def workload_of(scenario: Scenario, setting: LatencySetting, runs: int, offset_n
     """
     if scenario.test == "response":
         return Workload(
-            ("workload=response", f"period={setting.pause_ns}"),
+            ("workload=device",)
+            if scenario.device
+            else ("workload=response", f"period={setting.pause_ns}"),
             offset_ns,
             setting.test_time_ns,
             _due(setting),

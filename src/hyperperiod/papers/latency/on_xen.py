@@ -9,16 +9,18 @@ setting happen in one run (guest_test.py).
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from hyperperiod.analysis import resolve
-from hyperperiod.hosts.guests import Workload, guest_words
+from hyperperiod.hosts.guests import BY_CARD, Workload, guest_words
 from hyperperiod.hosts.qemu import COUNTER_HZ
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_ring
 from hyperperiod.hosts.xen.command_line import xen_arguments
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import HORIZON_REACHED, MIB, Guest, XenMachine, boot
+from hyperperiod.hosts.xen.outside import CARD, outside
 from hyperperiod.hosts.xen.run import COMPLAINTS
 from hyperperiod.model import Policy, System
 from hyperperiod.model.units import NS_PER_UNIT
@@ -38,18 +40,26 @@ def measure_on_xen(
     """Measures one setting under one policy on Xen; a row of the result."""
     system = resolve(system_of(scenario, setting, policy))
     offset_ns = begin_of(setting, seed) // TICK_NS * TICK_NS
-    ring = _run(system, setting, seed, workload_of(scenario, setting, runs, offset_ns))
+    workload = workload_of(scenario, setting, runs, offset_ns)
+    ring = _run(system, setting, seed, workload, by_device=scenario.device)
     return row_of(scenario, setting, policy, runs, [ring])
 
 
-def _run(system: System, setting: LatencySetting, seed: int, workload: Workload) -> Ring:
+def _run(
+    system: System, setting: LatencySetting, seed: int, workload: Workload, *, by_device: bool
+) -> Ring:
     """What the guest under test recorded."""
     horizon_ns = workload.offset_ns + workload.span_ns
-    guests = tuple(
+    guests = [
         _guest(system, setting, number, seed, workload) for number in range(len(system.domains))
-    )
+    ]
+    if by_device:
+        guests[0] = replace(guests[0], card=CARD)
+        guests.append(_sender(setting, len(guests), seed, workload))
     arguments = xen_arguments(system, epoch_ns=EPOCH_NS, horizon_ns=horizon_ns, ring_bytes=0)
-    machine = XenMachine(hypervisor(), f"guest_loglvl=all {arguments}", guests)
+    machine = XenMachine(
+        hypervisor(), f"guest_loglvl=all {arguments}", tuple(guests), pcpus=1 + by_device
+    )
     with (
         tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
         boot(machine, Path(folder) / "console") as running,
@@ -59,6 +69,20 @@ def _run(system: System, setting: LatencySetting, seed: int, workload: Workload)
         running.stop()
         COMPLAINTS.require_none(running.console())
         return read_ring(running.read, place, UNDER_TEST)
+
+
+def _sender(setting: LatencySetting, number: int, seed: int, workload: Workload) -> Guest:
+    """The machine whose frames raise the interrupts, the first a pause after the test begins."""
+    pause_ns = setting.pause_ns
+    return outside(
+        number,
+        [f"flow=0:p:{pause_ns}:{pause_ns}:0:1:1:{BY_CARD}0.0"],
+        0,
+        pcpu=1,
+        epoch_ns=EPOCH_NS + workload.offset_ns,
+        horizon_ns=workload.span_ns,
+        seed=seed,
+    )
 
 
 def _guest(

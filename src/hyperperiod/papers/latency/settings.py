@@ -85,14 +85,16 @@ class Scenario(Part):
     """Settings that belong together.
 
     `clocktick` times a busy loop of `loop_ns` during `test_time`, `runs` times, with `pause`
-    between; `response` sends an interrupt every `pause` during `test_time`. A loop that is at
-    most `tick_limit_ns` too long suffered from nothing but clock ticks.
+    between; `response` sends an interrupt every `pause` during `test_time`, which is the vcpu's own
+    alarm or, with `device`, that of a device which the VM has for itself. A loop that is at most
+    `tick_limit_ns` too long suffered from nothing but clock ticks.
     """
 
     name: str
     title: str
     source: str
     test: Literal["clocktick", "response"]
+    device: bool = False
     quantum_ns: PositiveTime | None = None
     loop_ns: PositiveTime = 68_000
     tick_limit_ns: PositiveTime = 150_000

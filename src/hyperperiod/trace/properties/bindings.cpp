@@ -136,6 +136,7 @@ Flow flow_of(const nb::dict &table) {
     flow.jitter = time_of(table, "jitter_ns");
     flow.burst = static_cast<u64>(time_of(table, "burst", 1));
     flow.queue = static_cast<u64>(time_of(table, "queue", 1));
+    flow.ring = static_cast<u64>(time_of(table, "ring"));
     flow.hops = ids_of(table["hops"]);
     if (const auto clients = optional_of(table, "clients"))
         flow.clients = static_cast<u64>(*clients);

@@ -7,8 +7,9 @@
 // release never overtakes the one before it.
 //
 // Hops of flows: each release carries an item. At the first hop items come as the source says, in
-// whole bursts, and one is dropped exactly if as many as the queue holds are on their way. At each
-// further hop an item is released at the instant at which it has finished the one before.
+// whole bursts, and one is dropped exactly if as many as the queue holds are on their way, or if as
+// many as the ring of its device holds are at this hop. At each further hop an item is released at
+// the instant at which it has finished the one before.
 //
 // A closed source: each item is sent by a client that has thought, since the source's offset or
 // since an item of its own has left, for no shorter and no longer than clients think. Whose item it
@@ -101,7 +102,8 @@ struct Source {
 class Releasing : public Property {
   public:
     explicit Releasing(const Header &run)
-        : Property(run), tasks_(run.tasks.size()), is_hop_(run.tasks.size()) {
+        : Property(run), tasks_(run.tasks.size()), is_hop_(run.tasks.size()),
+          at_(run.tasks.size()) {
         for (const Flow &flow : run.flows) {
             for (const u16 task : flow.hops)
                 is_hop_[task] = 1;
@@ -225,6 +227,7 @@ class Releasing : public Property {
     void complete(const Visit &visit) {
         const Item &item = visit.item;
         const Flow &flow = header.flows[item.flow];
+        at_[visit.task]--;
         if (u32{item.hop} + 1 < flow.hops.size()) {
             ready_[{item.flow, item.number}] = {static_cast<u16>(item.hop + 1), visit.time};
             return;
@@ -238,7 +241,9 @@ class Releasing : public Property {
         const Item &item = visit.item;
         const Flow &flow = header.flows[item.flow];
         Source &source = sources_[item.flow];
-        const bool full = source.under_way >= static_cast<Time>(flow.queue);
+        const Time in_ring = at_[flow.hops.front()];
+        const bool full = source.under_way >= static_cast<Time>(flow.queue)
+                          || (flow.ring > 0 && in_ring >= static_cast<Time>(flow.ring));
         const bool dropped = visit.kind == Event::drop;
         const std::string who = item_name(item.flow, item.number);
         if (item.number != source.before.count)
@@ -248,7 +253,8 @@ class Releasing : public Property {
         if (full != dropped)
             add(Part::items, visit.time, [&] {
                 return who + (dropped ? " is dropped" : " comes") + " with "
-                       + std::to_string(source.under_way) + " on their way";
+                       + std::to_string(source.under_way) + " on their way"
+                       + (flow.ring > 0 ? " and " + std::to_string(in_ring) + " in the ring" : "");
             });
         if (!dropped) {
             check_task(visit);
@@ -302,6 +308,7 @@ class Releasing : public Property {
 
     void check_task(const Visit &visit) {
         const Item &item = visit.item;
+        at_[visit.task]++;
         if (header.flows[item.flow].hops[item.hop] != visit.task)
             add(Part::items, visit.time, [&] {
                 return item_name(item.flow, item.number) + " is at a task that is not hop "
@@ -325,6 +332,7 @@ class Releasing : public Property {
 
     std::vector<Before> tasks_;
     std::vector<u8> is_hop_;
+    std::vector<Time> at_; // how many items are at each task
     std::vector<Source> sources_;
     std::set<Job> released_;        // jobs of hops whose item is not known yet
     std::map<Job, Item> carried_;   // by the job that carries it

@@ -97,7 +97,7 @@ struct Flow {
     Releases kind = Releases::other;
     std::optional<Time> period;
     Time offset = 0, jitter = 0;
-    u64 burst = 1, queue = 1;
+    u64 burst = 1, queue = 1, ring = 0; // ring 0: none
     std::vector<u16> hops;
     std::optional<u64> clients; // of a closed source
     Time think_least = 0, think_most = 0;

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The card: two queues, one of frames that come and one of frames that go. A queue is a table of
+// buffers, a ring in which the guest says which of them the card may use, and a ring in which the
+// card says which it has used. Numbers of the specification are those of virtio 1.2, sections 2.7
+// (queues), 4.2 (registers) and 5.1 (network cards).
+
+#include "guests/board/card.h"
+
+#define MAGIC 0x000u
+#define VERSION 0x004u
+#define DEVICE 0x008u
+#define DRIVER_FEATURES 0x020u
+#define DRIVER_FEATURES_WORD 0x024u
+#define QUEUE 0x030u
+#define QUEUE_MOST 0x034u
+#define QUEUE_SIZE 0x038u
+#define QUEUE_READY 0x044u
+#define QUEUE_NOTIFY 0x050u
+#define INTERRUPT_STATUS 0x060u
+#define INTERRUPT_ACKNOWLEDGE 0x064u
+#define STATUS 0x070u
+#define QUEUE_TABLE 0x080u
+#define QUEUE_OFFERED 0x090u
+#define QUEUE_USED 0x0a0u
+
+#define IS_VIRTIO 0x74726976u
+#define IS_CARD 1u
+#define VERSION_1 1u /* the feature, in the second word of them */
+
+#define FOUND 1u
+#define DRIVEN 2u
+#define RUNS 4u
+#define AGREED 8u
+
+#define COMES 0u
+#define GOES 1u
+
+#define CARD_WRITES 2u /* a buffer's flag */
+#define SILENT 1u      /* a ring's flag: who reads it needs no notice */
+
+#define ETHER_TYPE 0xb588u /* for experiments (IEEE 802), in the order of the wire */
+
+/* Before the frame itself is what the card is told of it: nothing. */
+struct frame {
+    hp_u8 header[12];
+    hp_u8 to[6], from[6];
+    unsigned short type;
+    hp_u8 carried[CARD_BYTES];
+    hp_u8 unused[30]; /* no frame is shorter than 60 bytes */
+};
+
+struct queue_of_card {
+    struct {
+        hp_u64 address;
+        hp_u32 length;
+        unsigned short flags, next;
+    } table[CARD_ROOM];
+    struct {
+        unsigned short flags, count, entry[CARD_ROOM];
+    } offered;
+    struct {
+        unsigned short flags, count;
+        struct {
+            hp_u32 entry, length;
+        } entry[CARD_ROOM];
+    } used;
+    struct frame frame[CARD_ROOM];
+    unsigned short seen; /* of what was used */
+} __attribute__((aligned(16)));
+
+static struct queue_of_card queues[2];
+static hp_u64 registers;
+
+static void set(hp_u64 at, hp_u32 value) {
+    *(volatile hp_u32 *)(registers + at) = value;
+}
+
+static hp_u32 get(hp_u64 at) {
+    return *(volatile hp_u32 *)(registers + at);
+}
+
+static void set_address(hp_u64 at, const void *address, hp_u64 shift) {
+    hp_u64 place = (hp_u64)address + shift;
+
+    set(at, (hp_u32)place);
+    set(at + 4u, (hp_u32)(place >> 32));
+}
+
+/* What was written before is seen by the card before what is written after. */
+static void in_order(void) {
+    __asm__ volatile("dmb osh" : : : "memory");
+}
+
+static void offer_frame(hp_u32 number, hp_u32 entry) {
+    struct queue_of_card *queue = &queues[number];
+
+    queue->offered.entry[queue->offered.count % CARD_ROOM] = (unsigned short)entry;
+    in_order();
+    queue->offered.count++;
+    in_order();
+    if ((*(volatile unsigned short *)&queue->used.flags & SILENT) == 0)
+        set(QUEUE_NOTIFY, number);
+}
+
+static hp_u32 used_count(const struct queue_of_card *queue) {
+    hp_u32 count = *(const volatile unsigned short *)&queue->used.count;
+
+    in_order();
+    return count;
+}
+
+static hp_u32 init_queue(hp_u32 number, hp_u64 shift) {
+    struct queue_of_card *queue = &queues[number];
+
+    set(QUEUE, number);
+    if (get(QUEUE_MOST) < CARD_ROOM)
+        return 0;
+    for (hp_u32 i = 0; i < CARD_ROOM; i++) {
+        queue->table[i].address = (hp_u64)&queue->frame[i] + shift;
+        queue->table[i].length = sizeof queue->frame[i];
+        queue->table[i].flags = number == COMES ? CARD_WRITES : 0;
+    }
+    set(QUEUE_SIZE, CARD_ROOM);
+    set_address(QUEUE_TABLE, queue->table, shift);
+    set_address(QUEUE_OFFERED, &queue->offered, shift);
+    set_address(QUEUE_USED, &queue->used, shift);
+    set(QUEUE_READY, 1);
+    return 1;
+}
+
+hp_u32 card_init(hp_u64 address, hp_u64 shift) {
+    registers = address;
+    if (get(MAGIC) != IS_VIRTIO || get(VERSION) != 2u || get(DEVICE) != IS_CARD)
+        return 0;
+    set(STATUS, 0);
+    set(STATUS, FOUND | DRIVEN);
+    set(DRIVER_FEATURES_WORD, 1);
+    set(DRIVER_FEATURES, VERSION_1);
+    set(STATUS, FOUND | DRIVEN | AGREED);
+    if ((get(STATUS) & AGREED) == 0 || !init_queue(COMES, shift) || !init_queue(GOES, shift))
+        return 0;
+    queues[GOES].offered.flags = SILENT;
+    set(STATUS, FOUND | DRIVEN | AGREED | RUNS);
+    for (hp_u32 i = 0; i < CARD_ROOM; i++)
+        offer_frame(COMES, i);
+    return 1;
+}
+
+void card_acknowledge(void) {
+    set(INTERRUPT_ACKNOWLEDGE, get(INTERRUPT_STATUS));
+}
+
+hp_u32 card_send(const void *bytes) {
+    struct queue_of_card *queue = &queues[GOES];
+    hp_u32 entry = queue->offered.count % CARD_ROOM;
+    struct frame *frame = &queue->frame[entry];
+
+    if ((unsigned short)(queue->offered.count - used_count(queue)) >= CARD_ROOM)
+        return 0;
+    for (hp_u32 i = 0; i < sizeof frame->to; i++)
+        frame->to[i] = 0xff;
+    frame->from[0] = 2; /* an address that nobody else gave out */
+    frame->type = ETHER_TYPE;
+    for (hp_u32 i = 0; i < CARD_BYTES; i++)
+        frame->carried[i] = ((const hp_u8 *)bytes)[i];
+    offer_frame(GOES, entry);
+    return 1;
+}
+
+const void *card_look(void) {
+    struct queue_of_card *queue = &queues[COMES];
+
+    if (used_count(queue) == queue->seen)
+        return 0;
+    return queue->frame[queue->used.entry[queue->seen % CARD_ROOM].entry].carried;
+}
+
+void card_drop(void) {
+    struct queue_of_card *queue = &queues[COMES];
+    hp_u32 entry = queue->used.entry[queue->seen % CARD_ROOM].entry;
+
+    queue->seen++;
+    offer_frame(COMES, entry);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A network card that a guest has for itself: frames of a fixed size go out and come in.
+ *
+ * It is one of virtio's (version 1, on memory-mapped registers), whose registers and interrupt the
+ * hypervisor gave to the guest. The card reads and writes the machine's memory by itself and knows
+ * nothing of what a guest calls its addresses; so the guest is told where its memory is.
+ */
+#ifndef GUESTS_CARD_H
+#define GUESTS_CARD_H
+
+#include "core/env.h"
+
+#define CARD_BYTES 16u /* what a frame carries of ours */
+#define CARD_ROOM 256u /* frames in each direction, a power of two */
+
+/* The registers at `address`; for the card the guest's memory is `shift` further on. Whether it is
+ * such a card and takes what is asked of it. */
+hp_u32 card_init(hp_u64 address, hp_u64 shift);
+/* To be called for its interrupt: from here on the next frame interrupts again. */
+void card_acknowledge(void);
+
+/* Sends a frame; 0 if so many are under way that there is no room. */
+hp_u32 card_send(const void *bytes);
+/* What the oldest frame that came carries, or a null pointer. It stays where it is. */
+const void *card_look(void);
+/* Gives the place of the oldest frame, of which there is one, back to the card. */
+void card_drop(void);
+
+#endif /* GUESTS_CARD_H */

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The machine at the other end of the network: it sends what comes to a card, and takes what goes.
+
+It is one more domain of the emulated machine, on a pcpu of its own in a pool of its own, so that
+the system under test is as if it were alone; and as its clock is the machine's counter, an instant
+is the same at both ends and a run repeats to the bit (guests/executive/outside.c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from hyperperiod.hosts.guests import ring_bytes
+from hyperperiod.hosts.qemu import COUNTER_HZ, ICOUNT_RATE
+from hyperperiod.hosts.rings import GUEST_RING_OFFSET
+from hyperperiod.hosts.xen.devicetree import Card
+from hyperperiod.hosts.xen.images import executive
+from hyperperiod.hosts.xen.machine import MIB, Guest
+from hyperperiod.model.units import NS_PER_UNIT
+
+CARD: Final = Card(0)
+"""The card of the machine under test; the other one is outside."""
+
+
+def outside(
+    number: int,
+    flows: Sequence[str],
+    items: int,
+    *,
+    pcpu: int,
+    epoch_ns: int,
+    horizon_ns: int,
+    seed: int,
+) -> Guest:
+    """The guest that is outside, as domain `number`, and has the pcpu alone.
+
+    `flows` are the words of those whose items it sends; up to `items` of them come back to it.
+    """
+    memory_bytes = GUEST_RING_OFFSET + -(-ring_bytes(items) // (4 * MIB)) * 4 * MIB
+    words = [
+        "workload=outside",
+        f"domain={number}",
+        f"epoch={epoch_ns * COUNTER_HZ // NS_PER_UNIT['s']}",
+        f"horizon={horizon_ns}",
+        f"seed={seed}",
+        f"memory={memory_bytes}",
+        f"rate={ICOUNT_RATE}",
+        *flows,
+    ]
+    return Guest(executive(), " ".join(words), memory_bytes, card=Card(1), pcpu=pcpu)

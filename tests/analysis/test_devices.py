@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rings of devices: when packets are dropped, and when it is proved that none is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.support.worlds import domain, event, flow, run, system
+
+from hyperperiod.analysis import analyze
+from hyperperiod.model import Device, InputError, System
+from hyperperiod.runs import simulate
+from hyperperiod.trace.items import items
+from hyperperiod.trace.properties import check_all
+
+Stream = tuple[int, dict[str, Any]]
+"""The period of a flow, and its other keys."""
+
+
+def through(policy: str, ring: int, *flows: Stream, given: tuple[int, int]) -> System:
+    """A driver that takes 2 for each packet in and 1 for each out, before a domain of its own."""
+    eth0 = Device.of({"name": "eth0", "driver": "io", "receive": 2, "send": 1, "queue": ring})
+    return system(
+        policy,
+        domain("io", given, scheduler="fifo", pcpu=0),
+        domain("app", (10, 10), event("t", 1, 40), pcpu=1),
+        pcpus=2,
+        device=(eth0,),
+        flow=tuple(
+            flow(f"f{number}", period, "app.t", via="eth0", **more)
+            for number, (period, more) in enumerate(flows)
+        ),
+    )
+
+
+def test_a_packet_that_finds_the_ring_full_is_dropped() -> None:
+    """A burst of five comes into a ring of three; what came before is received meanwhile."""
+    one = through("ptps", 3, (40, {"burst": 5, "queue": 9}), given=(10, 10))
+    ran = run(one, 80)
+    assert [item.dropped for item in items(ran.header, ran.records)] == [False] * 3 + [True] * 2 + [
+        False
+    ] * 3 + [True] * 2
+    assert ran.result.flows[0].dropped == 4
+    assert not any(finding.violations for finding in check_all(ran.header, ran.records))
+    for ring in (2, 4):
+        ran.header["flows"][0]["ring"] = ring
+        (wrong,) = [one for one in check_all(ran.header, ran.records) if one.violations]
+        assert f"{min(ring, 3)} in the ring" in wrong.violations[0].text
+
+
+def test_a_flow_is_hurt_by_another_in_its_ring() -> None:
+    """A burst of another flow fills the ring, and the queue of that flow keeps room in it."""
+    for queue in (5, 4):
+        bulk: Stream = (40, {"burst": 5, "queue": queue})
+        ran = simulate(through("ptps", 5, bulk, (40, {}), given=(10, 10)), 400, 1)
+        assert ran.flows[1].dropped == (10 if queue == 5 else 0)
+
+
+@pytest.mark.parametrize("burst", [1, 2, 3])
+@pytest.mark.parametrize("jitter", [0, 5])
+@pytest.mark.parametrize("budget", [7, 10])
+def test_the_shortest_ring_that_is_proved(burst: int, jitter: int, budget: int) -> None:
+    """With a packet less than is proved one is dropped, where the driver always has its pcpu."""
+
+    def of(ring: int) -> System:
+        bulk: Stream = (20, {"burst": burst, "jitter": jitter, "queue": 9})
+        return through("ptps", ring, bulk, (20, {}), given=(budget, 10))
+
+    def proved(ring: int) -> bool:
+        return all(one.schedulable for one in analyze(of(ring)).flows)
+
+    least = next(ring for ring in range(1, 20) if proved(ring))
+    assert least > burst
+    reason = next(one.reason for one in analyze(of(least - 1)).flows if one.reason)
+    assert f"{least} could be in the ring of eth0, it holds {least - 1}" in reason
+    dropped = [sum(f.dropped for f in simulate(of(ring), 2000, 1).flows) for ring in (least, 1)]
+    assert dropped[0] == 0 < dropped[1]
+    if budget == 10:
+        assert sum(one.dropped for one in simulate(of(least - 1), 2000, 1).flows)
+
+
+def test_a_driver_loop_needs_room_for_a_packet_of_each_flow() -> None:
+    """Else the test of whole flows, which knows no rings, would say that none is dropped."""
+    tests = []
+    for ring in (1, 2):
+        eth0 = Device.of({"name": "eth0", "driver": "io", "receive": 1, "send": 1, "queue": ring})
+        one = system(
+            "psedf",
+            domain("io", (8, 20), scheduler="fifo", priority=0),
+            domain("a", (5, 20), event("t", 2, 100), priority=1),
+            domain("b", (5, 20), event("t", 2, 100), priority=2),
+            device=(eth0,),
+            flow=tuple(
+                flow(name, 100, f"{name}.t", via="eth0", out="eth0", queue=1, deadline=100)
+                for name in ("a", "b")
+            ),
+        )
+        tests.append([each.paper is not None for each in analyze(one).flows])
+    assert tests == [[False, False], [True, True]]
+
+
+def test_hosts_without_rings_refuse_devices() -> None:
+    from hyperperiod.hosts.guests import counted_flows
+
+    one = through("ptps", 1, (40, {}), given=(10, 10))
+    with pytest.raises(InputError, match=r"flow\[0\]: found f0 through eth0; allowed: hops that"):
+        list(counted_flows(one))

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Packets by a real card: a domain drives it, and a machine outside sends and receives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support import xen_images
+
+from hyperperiod.analysis import Analysis
+from hyperperiod.hosts import sim
+from hyperperiod.hosts.recorded_run import RunRequest
+from hyperperiod.hosts.xen.machine import HORIZON_REACHED, boot
+from hyperperiod.hosts.xen.plan import XenOptions, plan
+from hyperperiod.hosts.xen.run import run
+from hyperperiod.model import (
+    PRESETS,
+    Device,
+    Domain,
+    Flow,
+    InputError,
+    Interface,
+    Scheduler,
+    Source,
+    System,
+    Task,
+)
+from hyperperiod.model.words import TaskKind
+from hyperperiod.trace.format import Kind, item_of
+
+MS = 1_000_000
+US = 1_000
+HORIZON_NS = 1_000 * MS
+HYPERVISOR_NS = 60 * US
+"""More than Xen takes of an item's way through three hops, its interrupts and switches."""
+WIRE_NS = 10 * US
+"""More than there is between the end of the last hop and the frame at the machine outside."""
+
+LOOP = System(
+    name="loop",
+    policy=PRESETS["hsf-fp"],
+    devices=(
+        Device(name="eth0", driver="io", receive_ns=50 * US, send_ns=50 * US, queue=8, priority=0),
+    ),
+    domains=(
+        Domain(
+            name="io",
+            priority=0,
+            scheduler=Scheduler.FP,
+            interface=Interface(period_ns=2 * MS, budget_ns=MS),
+        ),
+        Domain(
+            name="control",
+            priority=1,
+            interface=Interface(period_ns=5 * MS, budget_ns=2 * MS),
+            tasks=(
+                Task(name="law", kind=TaskKind.EVENT, period_ns=10 * MS, wcet_ns=500 * US),
+                Task(name="rest", period_ns=40 * MS, wcet_ns=4 * MS),
+            ),
+        ),
+    ),
+    flows=(
+        Flow(
+            name="loop",
+            source=Source(kind="sporadic", period_ns=10 * MS, jitter_ns=MS),
+            via="eth0",
+            out="eth0",
+            hops=("control.law",),
+            deadline_ns=30 * MS,
+        ),
+    ),
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def built() -> None:
+    xen_images.image("arm64")
+    xen_images.guest()
+
+
+def test_packets_are_as_predicted() -> None:
+    request = RunRequest(LOOP, HORIZON_NS, seed=3)
+    (measured,) = run(request).flows
+    (predicted,) = sim.run(request.system, request.horizon_ns, request.seed).flows
+    assert (measured.items, measured.dropped) == (predicted.items, 0)
+    assert measured.response_ns is not None
+    assert predicted.response_ns is not None
+    for real, said in (
+        (measured.response_ns.min, predicted.response_ns.min),
+        (measured.response_ns.max, predicted.response_ns.max),
+    ):
+        assert abs(real - said) < HYPERVISOR_NS
+
+
+def test_who_is_outside_sees_each_reply_within_the_bound(tmp_path: Path) -> None:
+    """From the instant at which a packet is sent to that at which its reply is there."""
+    request = RunRequest(LOOP, HORIZON_NS, seed=3)
+    rings = [arrivals(request, tmp_path / str(again)) for again in range(2)]
+    assert rings[0] == rings[1]
+    sent, came = rings[0]
+    (flow,) = Analysis(LOOP).result().flows
+    assert flow.response_bound_ns is not None
+    took = [came[number] - sent[number] for number in came]
+    assert len(took) > 60
+    assert max(took) < flow.response_bound_ns + HYPERVISOR_NS
+
+
+def arrivals(request: RunRequest, console: Path) -> tuple[dict[int, int], dict[int, int]]:
+    """When each packet was to be sent, and when its reply was outside, by number."""
+    machine = plan(request, XenOptions())
+    with boot(machine, console) as running:
+        running.wait_for(HORIZON_REACHED)
+        running.stop()
+        driver, _, outside = running.guest_rings()
+    tick_ns = 1_000_000_000 // outside.header.frequency_hz
+    found: list[dict[int, int]] = []
+    for ring in (driver, outside):
+        items = ring.records[ring.records["kind"] == Kind.ITEM]
+        hop = 0 if ring is driver else 3
+        times = {}
+        for record in items:
+            item = item_of(int(record["value"]))
+            if item.hop == hop:
+                times[item.number] = int(record["time_ns"]) * tick_ns
+        found.append(times)
+    assert np.diff(list(found[1].values())).min() > 0
+    return found[0], found[1]
+
+
+def test_a_full_ring_drops() -> None:
+    """Ten packets at once, a ring for four, and nobody receives until they are all there."""
+    (device,), (flow,) = LOOP.devices, LOOP.flows
+    burst = LOOP.replace(
+        devices=(device.replace(queue=4),),
+        flows=(
+            flow.replace(
+                source=Source(kind="periodic", period_ns=50 * MS, burst=10),
+                deadline_ns=200 * MS,
+            ),
+        ),
+    )
+    request = RunRequest(burst, 200 * MS)
+    (measured,) = run(request).flows
+    (predicted,) = sim.run(request.system, request.horizon_ns, request.seed).flows
+    assert (measured.items, measured.dropped) == (predicted.items, predicted.dropped)
+    assert measured.dropped == 4 * 6
+
+
+def test_one_card_is_all() -> None:
+    (device,) = LOOP.devices
+    (flow,) = LOOP.flows
+    two = LOOP.replace(
+        devices=(device, device.replace(name="eth1")), flows=(flow.replace(out="eth1"),)
+    )
+    with pytest.raises(InputError, match="device: found 2; allowed: at most 1 on Xen"):
+        run(RunRequest(two, MS))
