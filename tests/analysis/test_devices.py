@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import tomllib
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.worlds import domain, event, flow, run, system
+from tests.support.worlds import domain, event, flow, longest_ns, run, system
 
 from hyperperiod.analysis import analyze
 from hyperperiod.model import Device, InputError, System
@@ -14,6 +17,8 @@ from hyperperiod.runs import simulate
 from hyperperiod.trace.items import items
 from hyperperiod.trace.properties import check_all
 
+SYSTEMS = Path(__file__).parents[2] / "systems"
+BEST_EFFORT = "best_effort = true"
 Stream = tuple[int, dict[str, Any]]
 """The period of a flow, and its other keys."""
 
@@ -98,6 +103,28 @@ def test_a_driver_loop_needs_room_for_a_packet_of_each_flow() -> None:
         )
         tests.append([each.paper is not None for each in analyze(one).flows])
     assert tests == [[False, False], [True, True]]
+
+
+def test_a_flood_of_a_neighbour_moves_nobody_beyond_a_bound() -> None:
+    """The bound of the example's loop does not rest on what its neighbour declares.
+
+    Without a budget for the driver there is none, and the loop is later than it was.
+    """
+    file = SYSTEMS / "driver-domain.toml"
+    text = file.read_text("utf-8")
+    flood = text.replace('period = "10ms", burst = 8', 'period = "10us"')
+    unserved = flood.replace('interface = { period = "1ms", budget = "200us" }', BEST_EFFORT)
+    bounds: list[int | None] = []
+    longest: list[int] = []
+    for given in (text, flood, unserved):
+        one = System.of(tomllib.loads(given, parse_float=Decimal))
+        loop = simulate(one, 5 * 10**9, 1)
+        bounds.append(analyze(one).flows[0].response_bound_ns)
+        longest.append(longest_ns(loop.flows[0]))
+        assert loop.flows[0].dropped == 0
+        assert (loop.flows[1].dropped > 0) == (given != text)
+    assert bounds == [3_965_000, 3_965_000, None]
+    assert longest[0] < longest[1] <= 3_965_000 < longest[2]
 
 
 def test_hosts_without_rings_refuse_devices() -> None:
