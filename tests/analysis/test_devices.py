@@ -12,8 +12,8 @@ import pytest
 from tests.support.worlds import domain, event, flow, longest_ns, run, system
 
 from hyperperiod.analysis import analyze
-from hyperperiod.model import Device, InputError, System
-from hyperperiod.runs import simulate
+from hyperperiod.model import Device, InputError, System, to_table
+from hyperperiod.runs import run_on_linux, simulate
 from hyperperiod.trace.items import items
 from hyperperiod.trace.properties import check_all
 
@@ -128,8 +128,11 @@ def test_a_flood_of_a_neighbour_moves_nobody_beyond_a_bound() -> None:
 
 
 def test_hosts_without_rings_refuse_devices() -> None:
-    from hyperperiod.hosts.guests import counted_flows
-
     one = through("ptps", 1, (40, {}), given=(10, 10))
     with pytest.raises(InputError, match=r"flow\[0\]: found f0 through eth0; allowed: hops that"):
-        list(counted_flows(one))
+        run_on_linux(one, 100)
+
+
+def test_a_table_cannot_say_a_device() -> None:
+    with pytest.raises(InputError, match=r"device\[0\]: found device eth0; .*no such thing in CSV"):
+        to_table(through("ptps", 1, (40, {}), given=(10, 10)))

@@ -16,7 +16,6 @@ from hyperperiod.hosts.rings import HEADER
 from hyperperiod.model import (
     Domain,
     Flow,
-    InputError,
     Scheduler,
     Source,
     System,
@@ -174,11 +173,6 @@ def _source(source: Source) -> tuple[int, int, int, int]:
 
 def counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
     """What there is of flows, and the most that a guest has room for."""
-    for number, flow in enumerate(system.flows):
-        if flow.via or flow.out:
-            found = f"{flow.name} through {flow.via or flow.out}"
-            allowed = "hops that are tasks: devices are simulated, this host has none"
-            raise InputError(system.name, None, f"flow[{number}]", found, allowed)
     places = hop_places(system)
     yield "flow", len(system.flows), FLOW_LIMIT
     for flow in system.flows:
