@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+import tomllib
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.worlds import domain, event, flow, run, system
+from tests.support.worlds import domain, event, flow, longest_ns, run, system
 
 from hyperperiod.analysis import analyze
-from hyperperiod.model import Device, InputError, System
-from hyperperiod.runs import simulate
+from hyperperiod.model import Device, InputError, System, to_table
+from hyperperiod.runs import run_on_linux, simulate
 from hyperperiod.trace.items import items
 from hyperperiod.trace.properties import check_all
 
+SYSTEMS = Path(__file__).parents[2] / "systems"
+BEST_EFFORT = "best_effort = true"
 Stream = tuple[int, dict[str, Any]]
 """The period of a flow, and its other keys."""
 
@@ -100,9 +105,34 @@ def test_a_driver_loop_needs_room_for_a_packet_of_each_flow() -> None:
     assert tests == [[False, False], [True, True]]
 
 
-def test_hosts_without_rings_refuse_devices() -> None:
-    from hyperperiod.hosts.guests import counted_flows
+def test_a_flood_of_a_neighbour_moves_nobody_beyond_a_bound() -> None:
+    """The bound of the example's loop does not rest on what its neighbour declares.
 
+    Without a budget for the driver there is none, and the loop is later than it was.
+    """
+    file = SYSTEMS / "driver-domain.toml"
+    text = file.read_text("utf-8")
+    flood = text.replace('period = "10ms", burst = 8', 'period = "10us"')
+    unserved = flood.replace('interface = { period = "1ms", budget = "200us" }', BEST_EFFORT)
+    bounds: list[int | None] = []
+    longest: list[int] = []
+    for given in (text, flood, unserved):
+        one = System.of(tomllib.loads(given, parse_float=Decimal))
+        loop = simulate(one, 5 * 10**9, 1)
+        bounds.append(analyze(one).flows[0].response_bound_ns)
+        longest.append(longest_ns(loop.flows[0]))
+        assert loop.flows[0].dropped == 0
+        assert (loop.flows[1].dropped > 0) == (given != text)
+    assert bounds == [3_965_000, 3_965_000, None]
+    assert longest[0] < longest[1] <= 3_965_000 < longest[2]
+
+
+def test_hosts_without_rings_refuse_devices() -> None:
     one = through("ptps", 1, (40, {}), given=(10, 10))
     with pytest.raises(InputError, match=r"flow\[0\]: found f0 through eth0; allowed: hops that"):
-        list(counted_flows(one))
+        run_on_linux(one, 100)
+
+
+def test_a_table_cannot_say_a_device() -> None:
+    with pytest.raises(InputError, match=r"device\[0\]: found device eth0; .*no such thing in CSV"):
+        to_table(through("ptps", 1, (40, {}), given=(10, 10)))

@@ -22,6 +22,7 @@ EXPECTED = {
     "deferrable-edf-counterexample": ("deferrable+edf+none", 1, 2),
     "deferrable-gedf-counterexample": ("deferrable+edf+none+global", 2, 3),
     "ertds-example3": ("ertds", 1, 2),
+    "driver-domain": ("ds", 1, 4),
     "ertds-experiment-c": ("rtds", 2, 4),
     "exsched-table2": ("partitioned-hsf-fp", 2, 16),
     "exsched-table2-mixed": ("partitioned-hsf-fp", 2, 16),

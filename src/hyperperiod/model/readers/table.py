@@ -249,8 +249,12 @@ def to_table(system: System) -> str:
     What belongs to the system rather than to its tasks and servers is not in the table: policy,
     quantum, overheads, stolen time, swaps, changes, overruns, flows. Domains that a table cannot
     say are an InputError: nested ones, best effort, extra time, weights, ranges of periods, vcpus
-    that differ in more than their pcpus, wishes for their placement.
+    that differ in more than their pcpus, wishes for their placement; and devices are, whose tasks
+    would be those of their drivers.
     """
+    if system.devices:
+        found = f"device {system.devices[0].name}"
+        raise InputError("", None, "device[0]", found, "no such thing in CSV")
     for index, domain in enumerate(system.domains):
         _refuse(index, domain)
     columns = _written_columns(system)
