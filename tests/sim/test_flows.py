@@ -244,7 +244,9 @@ def test_more_clients_do_not_lower_the_throughput_and_queue_at_the_bottleneck() 
 
 
 def rank_of(one: Domain, inside: Task) -> int:
-    """Under rm, dm and fp; the others do not look at it."""
+    """Under rm, dm, fp and executor; the others do not look at it."""
+    if one.scheduler is Scheduler.EXECUTOR:
+        return inside.kind is not TaskKind.PERIODIC
     if one.scheduler is Scheduler.DM:
         return inside.deadline_ns or 0
     return (inside.priority if one.scheduler is Scheduler.FP else inside.period_ns) or 0

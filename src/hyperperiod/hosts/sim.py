@@ -38,6 +38,7 @@ from hyperperiod.model import (
     Scope,
     System,
     Task,
+    TaskKind,
     Vcpu,
     changed_vcpus,
     hops_of,
@@ -273,7 +274,7 @@ def _add_domain(
             weight=vcpu.weight or 0,
         )
     for task in domain.tasks:
-        _add_task(scenario, task)
+        _add_task(scenario, domain, task)
         overrun = overrun_of(overruns, domain.name, task.name)
         if overrun is not None:
             scenario.add_overrun(
@@ -284,7 +285,8 @@ def _add_domain(
             )
 
 
-def _add_task(scenario: _sim.Scenario, task: Task) -> None:
+def _add_task(scenario: _sim.Scenario, domain: Domain, task: Task) -> None:
+    is_callback = domain.scheduler is Scheduler.EXECUTOR
     scenario.add_task(
         kind=_number(task.kind),
         period_ns=task.period_ns,
@@ -293,7 +295,8 @@ def _add_task(scenario: _sim.Scenario, task: Task) -> None:
         deadline_ns=task.deadline_ns,
         offset_ns=task.offset_ns,
         jitter_ns=task.jitter_ns,
-        priority=task.priority,
+        # Timers are before all other callbacks, also where their jobs are those of a list.
+        priority=int(task.kind is not TaskKind.PERIODIC) if is_callback else task.priority,
         vcpu=task.vcpu,
     )
 
@@ -446,7 +449,7 @@ def _refuse_fair(system: System) -> None:
                 None,
                 f"domain {domain.name}: scheduler",
                 '"fair", which is what Linux makes of it',
-                "rm, dm, fp, edf or fifo in the simulator; fair runs on Xen only",
+                "rm, dm, fp, edf, fifo or executor in the simulator; fair runs on Xen only",
             )
 
 

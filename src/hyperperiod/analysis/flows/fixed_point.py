@@ -84,7 +84,7 @@ class _Inside:
     def explained(self) -> Inside:
         """Returns the vcpu with the streams and backlogs (ns) that its last bounds rest on."""
         sources, domain = self.vcpu.component.sources, self.vcpu.domain
-        alone = self.vcpu.component.local is Local.FIXED_PRIORITY
+        alone = self.vcpu.component.local in (Local.FIXED_PRIORITY, Local.EXECUTOR)
         groups = [[one] if alone else sources for one in sources]
         backlogs_ns = tuple(self.routes.backlog_ns(domain, group) for group in groups)
         return Inside(self.vcpu, tuple(map(tuple, self.streams)), backlogs_ns)
