@@ -55,6 +55,7 @@ PICTURES: Final = {
         "systems/exsched-table2.toml", "partitioned-hsf-fp", "80ms", 10 * MS
     ),
     "packet-path": Picture("systems/packet-path.toml", "crps", "5ms", MS // 2),
+    "ros2-robot": Picture("systems/ros2-robot.toml", "ds", "100ms", 10 * MS),
     "overload": Picture("systems/overload.toml", "ptps", "60ms", 10 * MS),
     "brake-by-wire": Picture("systems/brake-by-wire.toml", "crps", "40ms", 5 * MS),
     "linux-four-vcpus": Picture("systems/linux-four-vcpus.toml", "crps", "40ms", 5 * MS),

@@ -46,7 +46,7 @@ def test_what_is_not_proved_is_unknown_and_overload_is_no() -> None:
 def test_a_burst_of_another_callback_has_one_job_in_a_window() -> None:
     """20 messages wait, of which 2 are taken before the rare one that comes: 2 * 2 + 1."""
     callbacks = event("rare", 1, 100), event("many", 2, 100, deadline=900)
-    flows = flow("f", 100, "d.rare"), flow("g", 100, "d.many", burst=20, queue=20)
+    flows = flow("f", 100, "d.rare"), flow("g", 100, "d.many", burst=20, queue=20, kind="sporadic")
     one = system("ptps", domain("d", (10, 10), *callbacks, scheduler="executor"), flow=flows)
     found = Analysis(one).explanation("d.rare")
     assert found.account == POLLING

@@ -167,8 +167,6 @@ def _rank_of(scheduler: Scheduler) -> Callable[[Task], float]:
     """Lower is first; sorting is stable, so equals keep the order of the file."""
     if scheduler.takes_priorities:
         return lambda task: task.priority or 0
-    if scheduler is Scheduler.EXECUTOR:
-        return lambda task: task.kind is not TaskKind.PERIODIC
     if scheduler.local is Scheduler.DM:
         return lambda task: inf if task.kind is TaskKind.BUSY else task.deadline_ns or 0
     return lambda task: inf if task.kind is TaskKind.BUSY else task.period_ns or 0

@@ -32,13 +32,11 @@ from hyperperiod.model import (
     Domain,
     Flow,
     InputError,
-    Overrun,
     Policy,
     Scheduler,
     Scope,
     System,
     Task,
-    TaskKind,
     Vcpu,
     changed_vcpus,
     hops_of,
@@ -232,7 +230,7 @@ def make_scenario(
     vcpus = vcpus_of(system)
     for index, domain in enumerate(system.domains):
         own = [vcpu for vcpu in vcpus if vcpu.domain_index == index]
-        _add_domain(scenario, domain, own, priorities, system.overruns)
+        _add_domain(scenario, domain, own, priorities, system)
     for flow, hops in zip(system.flows, hops_of(system), strict=True):
         _add_flow(scenario, flow, hops)
     for theft in system.stolen:
@@ -259,7 +257,7 @@ def _add_domain(
     domain: Domain,
     vcpus: Iterable[Vcpu],
     priorities: Priorities,
-    overruns: Sequence[Overrun],
+    system: System,
 ) -> None:
     scenario.add_domain(scheduler=_number(domain.scheduler))
     for vcpu in vcpus:
@@ -274,8 +272,11 @@ def _add_domain(
             weight=vcpu.weight or 0,
         )
     for task in domain.tasks:
-        _add_task(scenario, domain, task)
-        overrun = overrun_of(overruns, domain.name, task.name)
+        priority = task.priority
+        if domain.scheduler is Scheduler.EXECUTOR:
+            priority = int(f"{domain.name}.{task.name}" not in system.timers)
+        _add_task(scenario, task, priority)
+        overrun = overrun_of(system.overruns, domain.name, task.name)
         if overrun is not None:
             scenario.add_overrun(
                 thousandths=overrun.thousandths,
@@ -285,8 +286,7 @@ def _add_domain(
             )
 
 
-def _add_task(scenario: _sim.Scenario, domain: Domain, task: Task) -> None:
-    is_callback = domain.scheduler is Scheduler.EXECUTOR
+def _add_task(scenario: _sim.Scenario, task: Task, priority: int | None) -> None:
     scenario.add_task(
         kind=_number(task.kind),
         period_ns=task.period_ns,
@@ -295,8 +295,7 @@ def _add_task(scenario: _sim.Scenario, domain: Domain, task: Task) -> None:
         deadline_ns=task.deadline_ns,
         offset_ns=task.offset_ns,
         jitter_ns=task.jitter_ns,
-        # Timers are before all other callbacks, also where their jobs are those of a list.
-        priority=int(task.kind is not TaskKind.PERIODIC) if is_callback else task.priority,
+        priority=priority,
         vcpu=task.vcpu,
     )
 

@@ -23,7 +23,7 @@ supply in a window R from the release of x, and no more than k jobs of i are rel
 as long as R, then R is a bound: take the first job that responds later, and look at those of i that
 are pending at its release. They came within R before it, so they are no more than k.
 
-Assumptions: callbacks are not preempted by one another, timers are the periodic tasks. Inputs: the
+Assumptions: callbacks are not preempted by one another. Inputs: which of them are timers; the
 streams that release each callback, or a component; a supply; blocking, once at its longest.
 Results: bounds in nanoseconds; None: none was found. A utilization above the bandwidth is false.
 Errors: none.
@@ -69,18 +69,19 @@ class ByWindows(NamedTuple):
 
 
 class Executor:
-    """The callbacks of one executor, by the streams that release each of them."""
+    """The callbacks of one executor: which are timers, and the streams that release each."""
 
     def __init__(
         self,
         component: Component,
+        timers: Sequence[bool],
         streams: Sequence[Sequence[Stream]],
         supply: Supply | Staircase,
     ) -> None:
+        self.timers = timers
         self.streams = streams
         self.supply = supply
         self.blocking = max(source.load.blocking for source in component.sources)
-        self.timers = [source.in_phase for source in component.sources]
         self.in_any_order = [self._in_any_order(index) for index in range(len(streams))]
 
     def bound(self, index: int) -> int | None:
@@ -117,15 +118,17 @@ class Executor:
         found: dict[int, list[Stream]] = {}
         once_each = Queue(windows, 0, LIMIT)
         for other, inside in enumerate(self.streams):
-            late, is_timer = self.in_any_order[other], self.timers[other]
             if other == index:
                 continue
-            if is_timer and late is None:
-                return None
+            is_timer = self.timers[other]
             found[other] = [
-                _released_before(stream, late)._replace(queue=None if is_timer else once_each)
+                _released_before(stream, self.in_any_order[other])._replace(
+                    queue=None if is_timer else once_each
+                )
                 for stream in inside
             ]
+            if is_timer and any(stream.jitter is None for stream in found[other]):
+                return None
         return found
 
 

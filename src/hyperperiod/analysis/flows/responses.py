@@ -54,7 +54,8 @@ def responses(routes: Routes, vcpu: FlowVcpu, streams: Sequence[Sequence[Stream]
     blocking = max(source.load.blocking for source in component.sources)
     across = _window_across(vcpu, together, blocking)
     if component.local is Local.EXECUTOR:
-        callbacks = Executor(component, streams, vcpu.supply)
+        timers = [name in routes.timers for name in names]
+        callbacks = Executor(component, timers, streams, vcpu.supply)
         return {name: TaskBound(callbacks.bound(index), across) for index, name in enumerate(names)}
     by_backlog = _by_backlog(routes, vcpu, component.sources, (), blocking)
     if component.local is Local.EDF:

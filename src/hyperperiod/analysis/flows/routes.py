@@ -51,6 +51,7 @@ class Routes:
 
     def __init__(self, system: System) -> None:
         self.flows = system.flows
+        self.timers = system.timers
         self.tasks: dict[str, Task] = {
             f"{domain.name}.{task.name}": task for domain in system.domains for task in domain.tasks
         }

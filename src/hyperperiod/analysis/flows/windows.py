@@ -41,13 +41,15 @@ POLLING = "polling windows"
 class Inside(NamedTuple):
     """A vcpu, with what the bounds on all hops leave to be known of its tasks.
 
-    In order of priority: what releases each task, and the most work (ns) that can be pending of it;
-    None where only its streams bound that. Under edf and fifo that is the work of all tasks.
+    In order of priority: what releases each task, the most work (ns) that can be pending of it,
+    None where only its streams bound that, and whether it is a timer. Under edf and fifo the work
+    is that of all tasks.
     """
 
     vcpu: FlowVcpu
     streams: tuple[tuple[Stream, ...], ...]
     backlogs_ns: tuple[int | None, ...]
+    timers: tuple[bool, ...]
 
 
 def hop_witness(inside: Inside, task: str) -> Witness | None:
@@ -146,7 +148,8 @@ def _by_polling(inside: Inside, index: int) -> Iterator[Witness]:
     """A job in an executor, from its release on."""
     vcpu = inside.vcpu
     sources = vcpu.component.sources
-    found = Executor(vcpu.component, inside.streams, vcpu.supply).by_windows(index)
+    callbacks = Executor(vcpu.component, inside.timers, inside.streams, vcpu.supply)
+    found = callbacks.by_windows(index)
     if found is None:
         return
     finish_ns = found.response_ns
