@@ -154,6 +154,12 @@ def _left_out(result: ObservationResult) -> str:
     metavar="N",
     help="Make no task of a thread with fewer activations.",
 )
+@click.option(
+    "--callbacks",
+    is_flag=True,
+    help="Callbacks of ROS 2 in place of threads: TRACE is what babeltrace2 prints of ros2_tracing,"
+    " each executor becomes a domain, and chains of callbacks become flows.",
+)
 @json_option
 @wide_option
 def observe(
@@ -165,6 +171,7 @@ def observe(
     domains: Sequence[tuple[str, re.Pattern[str]]],
     margin: Fraction,
     least: int,
+    callbacks: bool,
     as_json: bool,
 ) -> None:
     """TRACE is text of ftrace, as the kernel, `trace-cmd report`, `perf script` or `babeltrace2`
@@ -176,10 +183,13 @@ def observe(
     if (trace_file is None) == (live_ns is None):
         found = "neither TRACE nor --live" if live_ns is None else "--live beside TRACE"
         raise click.UsageError(f"found {found}; allowed: one of the two")
+    if callbacks and live_ns is not None:
+        raise click.UsageError("found --callbacks beside --live; allowed: --callbacks with TRACE")
     require_different({"TRACE": trace_file, "--output": out_file, "--jobs": jobs_file})
     require_writable(out_file, "--output")
     require_writable(jobs_file, "--jobs")
-    asked = Asked(least, margin, only, domains, jobs=jobs_file is not None)
+    keeps_jobs = jobs_file is not None
+    asked = Asked(least, margin, only, domains, jobs=keeps_jobs, callbacks=callbacks)
     if trace_file is not None:
         with status(f"reading {trace_file}"):
             result, jobs = observe_trace(trace_file, asked)

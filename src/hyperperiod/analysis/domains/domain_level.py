@@ -50,7 +50,6 @@ from hyperperiod.analysis.component import (
 )
 from hyperperiod.analysis.domains.harmonic_supply import refusal
 from hyperperiod.analysis.domains.prm_edf import edf
-from hyperperiod.analysis.domains.prm_executor import executor
 from hyperperiod.analysis.domains.prm_fifo import fifo
 from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
@@ -475,6 +474,8 @@ def judge_component(
         verdicts = fifo(component, supply)
         whole = all_of(verdicts)
     elif component.local is Local.EXECUTOR:
+        from hyperperiod.analysis.domains.prm_executor import executor
+
         verdicts = executor(component, supply)
         whole = all_of(verdicts)
     else:
