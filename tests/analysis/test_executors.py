@@ -58,6 +58,15 @@ def test_a_burst_of_another_callback_has_one_job_in_a_window() -> None:
     }
 
 
+def test_a_timer_is_not_bounded_by_windows() -> None:
+    """A periodic source releases timers, which may be looked at between any two callbacks."""
+    callbacks = event("rare", 1, 100), event("many", 2, 100, deadline=900)
+    flows = flow("f", 100, "d.rare"), flow("g", 100, "d.many", burst=20, queue=20)
+    one = system("ptps", domain("d", (10, 10), *callbacks, scheduler="executor"), flow=flows)
+    assert one.timers == {"d.rare", "d.many"}
+    assert [each.response_bound_ns for each in analyze(one).flows] == [41, 41]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_the_least_budget_is_the_least_that_is_accepted(seed: int) -> None:
     draw = random.Random(f"executor budgets:{seed}")
