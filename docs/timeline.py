@@ -56,6 +56,7 @@ PICTURES: Final = {
     ),
     "packet-path": Picture("systems/packet-path.toml", "crps", "5ms", MS // 2),
     "driver-domain": Picture("systems/driver-domain.toml", "ds", "6ms", MS // 2),
+    "ros2-robot": Picture("systems/ros2-robot.toml", "ds", "100ms", 10 * MS),
     "overload": Picture("systems/overload.toml", "ptps", "60ms", 10 * MS),
     "brake-by-wire": Picture("systems/brake-by-wire.toml", "crps", "40ms", 5 * MS),
     "linux-four-vcpus": Picture("systems/linux-four-vcpus.toml", "crps", "40ms", 5 * MS),

@@ -70,7 +70,7 @@ class PythonRule final : public Rule {
 };
 
 void add_domain(Scenario &scenario, u32 scheduler) {
-    if (scheduler > static_cast<u32>(Scheduler::gfp))
+    if (scheduler > static_cast<u32>(Scheduler::executor))
         throw std::invalid_argument("no such scheduler");
     scenario.domains.push_back({static_cast<Scheduler>(scheduler), {}, {}});
 }

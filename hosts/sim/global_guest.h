@@ -31,6 +31,7 @@ constexpr bool schedules_globally(Scheduler scheduler) {
     case Scheduler::fp:
     case Scheduler::edf:
     case Scheduler::fifo:
+    case Scheduler::executor:
         break;
     }
     return false;

@@ -22,7 +22,7 @@ void WaitingJobs::pop() {
 
 namespace {
 
-// What rm, dm and fp sort by; a busy task without a period or deadline comes last.
+// What rm, dm, fp and executors sort by; a busy task without a period or deadline comes last.
 u64 static_key(Scheduler scheduler, const Task &task) {
     switch (scheduler) {
     case Scheduler::rm:
@@ -33,6 +33,7 @@ u64 static_key(Scheduler scheduler, const Task &task) {
         return task.deadline_ns;
     case Scheduler::fp:
     case Scheduler::gfp:
+    case Scheduler::executor:
         return task.priority;
     case Scheduler::edf:
     case Scheduler::fifo:
@@ -58,9 +59,11 @@ std::vector<u32> ranking(const Domain &domain, u32 first_task) {
 }
 
 Guest::Guest(const Domain &domain, u32 first_task, u32 first_vcpu)
-    : ranked_(domain.scheduler != Scheduler::edf && domain.scheduler != Scheduler::fifo),
-      by_deadline_(domain.scheduler == Scheduler::edf), first_task_(first_task),
-      first_vcpu_(first_vcpu), slots_(domain.vcpus.size(), Slot{NONE, true}),
+    : scheduler_(domain.scheduler),
+      ranked_(scheduler_ != Scheduler::edf && scheduler_ != Scheduler::fifo
+              && scheduler_ != Scheduler::executor),
+      first_task_(first_task), first_vcpu_(first_vcpu),
+      slots_(domain.vcpus.size(), Slot{NONE, true}),
       anywhere_(ranked_, static_cast<u32>(domain.tasks.size())) {
     bool any_pinned = false;
 
@@ -70,11 +73,9 @@ Guest::Guest(const Domain &domain, u32 first_task, u32 first_vcpu)
     }
     if (any_pinned)
         pinned_.assign(domain.vcpus.size(), anywhere_);
-    if (!ranked_)
-        return;
     task_of_rank_ = ranking(domain, first_task);
     for (u32 rank = 0; rank < task_of_rank_.size(); rank++)
-        entry(task_of_rank_[rank]).key = rank;
+        entry(task_of_rank_[rank]).key = entry(task_of_rank_[rank]).place = rank;
 }
 
 u32 Guest::lowest_idle_or_worst(u32 task) const {

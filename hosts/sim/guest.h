@@ -12,6 +12,11 @@
 // that vcpu and the job there waits again, never on a tie. A job stays on its vcpu until it
 // finishes or is displaced, also while that vcpu has no pcpu. A pinned task knows one vcpu only.
 // Two or more jobs of one task never run at once: they are FIFO.
+//
+// An executor looks at what is ready only when all that was ready has been executed: at a polling
+// point, which is when a job from outside its open window begins. All jobs that wait then are the
+// next window. So the key of a job counts windows, the open one or the next, and inside of one the
+// places of tasks: by priority, then file order. What comes later never has a lower key.
 #pragma once
 
 #include "hosts/sim/scenario.h"
@@ -88,7 +93,13 @@ class Guest {
     u32 task_on(u32 vcpu) const { return slots_[vcpu - first_vcpu_].task; }
 
     // The job on `vcpu` is now being executed: from here on it wins ties.
-    void executed(u32 vcpu) { slots_[vcpu - first_vcpu_].fresh = false; }
+    void executed(u32 vcpu) {
+        Slot &slot = slots_[vcpu - first_vcpu_];
+
+        slot.fresh = false;
+        if (scheduler_ == Scheduler::executor && slot.task != NONE)
+            window_ = entry(slot.task).key / entries_.size();
+    }
 
     // The job on `vcpu` has finished; the vcpu is idle until something is placed there.
     void finish(u32 vcpu) { slots_[vcpu - first_vcpu_].task = NONE; }
@@ -97,7 +108,7 @@ class Guest {
     // returns the one that was idle before, or NONE.
     template <class Changed> u32 place(u32 task, Ns release_ns, Ns deadline_ns, Changed &&changed) {
         if (!ranked_)
-            entry(task).key = by_deadline_ ? deadline_ns : release_ns;
+            entry(task).key = key_of(task, release_ns, deadline_ns);
         while (true) {
             const u32 slot = slot_for(task);
 
@@ -136,9 +147,15 @@ class Guest {
     };
     struct Entry {
         Ns key;
-        u32 pinned; // the vcpu's index in the domain, or NONE
+        u32 pinned;    // the vcpu's index in the domain, or NONE
+        u32 place = 0; // in the order of an executor
     };
 
+    Ns key_of(u32 task, Ns release_ns, Ns deadline_ns) const {
+        if (scheduler_ == Scheduler::executor)
+            return (window_ + 1) * entries_.size() + entry(task).place;
+        return scheduler_ == Scheduler::edf ? deadline_ns : release_ns;
+    }
     Entry &entry(u32 task) { return entries_[task - first_task_]; }
     const Entry &entry(u32 task) const { return entries_[task - first_task_]; }
     bool beats(u32 task, const Slot &slot) const {
@@ -169,8 +186,9 @@ class Guest {
         return ranked_ ? task_of_rank_[best.first] : best.second;
     }
 
+    Scheduler scheduler_;
     bool ranked_;
-    bool by_deadline_;
+    u64 window_ = 0; // of an executor: the open one
     u32 first_task_;
     u32 first_vcpu_;
     u32 waiting_ = 0;

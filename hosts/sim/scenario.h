@@ -31,7 +31,7 @@ inline constexpr u32 MAX_PCPUS = 64;
 inline constexpr u32 MAX_IDS = 0xFFFE;
 
 // The scheduler inside a domain.
-enum class Scheduler : u8 { rm, dm, fp, edf, fifo, gedf, grm, gdm, gfp };
+enum class Scheduler : u8 { rm, dm, fp, edf, fifo, gedf, grm, gdm, gfp, executor };
 
 // A hop has no releases of its own: it is an event task whose jobs are the items of flows. The jobs
 // of a recorded task are those of a list.
@@ -61,7 +61,7 @@ struct Task {
     Ns deadline_ns = NEVER;
     Ns offset_ns = 0;
     Ns jitter_ns = 0;
-    u64 priority = NEVER; // read by the fp scheduler only
+    u64 priority = NEVER; // read by fp and executor only
     u32 pinned = NONE;    // the only vcpu of the domain that may run it
     u32 domain = 0;       // index of its domain ...
     u32 index = 0;        // ... and its index there: what draws are made from

@@ -72,6 +72,7 @@ class Local(Enum):
     FIXED_PRIORITY = 0
     EDF = 1
     FIFO = 2
+    EXECUTOR = 3
 
 class Verdict(Enum):
     HOLDS = 0

@@ -66,6 +66,7 @@ def test_tasks_that_do_not_divide_have_no_harmonic_bound() -> None:
         ("polling", Scheduler.EDF, "edf, polling resource"),
         ("sporadic", Scheduler.RM, "rm, sporadic resource"),
         ("periodic+edf", Scheduler.FIFO, "fifo, periodic resource"),
+        ("periodic+edf", Scheduler.EXECUTOR, "executor, periodic resource"),
         ("ds", Scheduler.DM, "dm, periodic resource"),
     ],
 )

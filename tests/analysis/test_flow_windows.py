@@ -96,7 +96,7 @@ PASSED = ("d.a", "d.b", "d.a")
 
 @pytest.mark.parametrize(
     ("scheduler", "account", "window_ns"),
-    [("rm", QUEUE, 25), ("fifo", QUEUE, 25), ("edf", BUSY_WINDOW, 25)],
+    [("rm", QUEUE, 25), ("fifo", QUEUE, 25), ("executor", QUEUE, 25), ("edf", BUSY_WINDOW, 25)],
 )
 def test_a_hop_in_words(scheduler: str, account: str, window_ns: int, tmp_path: Path) -> None:
     """b waits for two jobs of a, one of p and itself, 7 in all: 12 dark, 4, a gap of 6, 3."""

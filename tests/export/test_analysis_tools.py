@@ -225,6 +225,7 @@ def one(policy: str = "ptps", *tasks: Task, **more: Any) -> System:
         (one("ds"), "policy"),
         (one("cbs"), "policy: found cbs; allowed: periodic servers: ptps, wcps, crps, hsf-fp,"),
         (one(scheduler="fifo"), r"domain\[0\].scheduler"),
+        (one(scheduler="executor"), r"domain\[0\].scheduler: found executor"),
         (one(best_effort=True, interface_period_ns=None), "best-effort domains only"),
         (
             one("ptps", Task(name="b", kind=TaskKind.BUSY), interface_period_ns=None,

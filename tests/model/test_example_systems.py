@@ -40,6 +40,7 @@ EXPECTED = {
     "packet-path": ("crps", 1, 4),
     "psedf-counterexample": ("psedf", 1, 5),
     "request-response": ("ertds", 1, 3),
+    "ros2-robot": ("ds", 1, 2),
     "stability-control": ("psedf", 2, 5),
     "stability-control-one-pcpu": ("psedf", 1, 6),
     "stability-control-one-pcpu-sedf": ("sedf", 1, 5),

@@ -21,7 +21,7 @@ from .model import Grant, Params, Setup, World
 
 
 class TaskSpec(NamedTuple):
-    """`releases`: of a task that is no hop. `key`: smaller is first, under rm, dm and fp.
+    """`releases`: of a task that is no hop. `key`: smaller is first, under rm, dm, fp and executor.
 
     `works`: how long each of its jobs takes, if not the wcet.
     """
@@ -35,7 +35,7 @@ class TaskSpec(NamedTuple):
 
 
 class DomainSpec(NamedTuple):
-    """A domain with one vcpu; `order` is static, edf or fifo."""
+    """A domain with one vcpu; `order` is static, edf, fifo or executor."""
 
     server: Params
     world: int
@@ -133,6 +133,7 @@ class _Play:
         self.waiting: list[list[Job]] = [[] for _ in tasks]
         self.on: list[int | None] = [None] * len(domains)  # the task whose job is on the vcpu
         self.executed = [False] * len(domains)  # ... and it was executed since it is there
+        self.ready: list[set[int]] = [set() for _ in domains]  # what an executor saw as it looked
         self.working = [False] * len(domains)
         self.out = Outcome(
             jobs=[[] for _ in tasks],
@@ -160,7 +161,7 @@ class _Play:
         """Smaller is first. Ties go to the job being executed under edf and fifo."""
         spec, job = self.tasks[task], self.waiting[task][0]
         order = self.domains[spec.domain].order
-        if order == "static":
+        if order in ("static", "executor"):
             return spec.key, True, task
         executing = self.on[spec.domain] == task and self.executed[spec.domain]
         return (job.release + (spec.deadline if order == "edf" else 0), not executing, task)
@@ -171,6 +172,10 @@ class _Play:
             offers = [
                 t for t, spec in enumerate(self.tasks) if spec.domain == d and self.waiting[t]
             ]
+            if self.domains[d].order == "executor":
+                if self.on[d] is not None and self.executed[d]:
+                    continue
+                offers = [t for t in offers if t in self.ready[d]] or offers
             best = min(offers, key=self.key, default=None)
             if best != self.on[d]:
                 self.executed[d] = False
@@ -219,10 +224,15 @@ class _Play:
         assert task is not None, "a vcpu that was granted has a job"
         job = self.waiting[task][0]
         self.executed[d] = True
+        if task not in self.ready[d]:
+            self.ready[d] = {
+                t for t, one in enumerate(self.tasks) if one.domain == d and self.waiting[t]
+            }
         job.left -= 1
         if job.left > 0:
             return []
         self.waiting[task].pop(0)
+        self.ready[d].remove(task)
         self.on[d] = None
         place = next(
             i for i, (at, end) in enumerate(self.out.jobs[task]) if end is None and at <= now

@@ -244,8 +244,10 @@ def test_more_clients_do_not_lower_the_throughput_and_queue_at_the_bottleneck() 
 # Against the naive model.
 
 
-def rank_of(one: Domain, inside: Task) -> int:
-    """Under rm, dm and fp; the others do not look at it."""
+def rank_of(system: System, one: Domain, inside: Task) -> int:
+    """Under rm, dm, fp and executor; the others do not look at it."""
+    if one.scheduler is Scheduler.EXECUTOR:
+        return f"{one.name}.{inside.name}" not in system.timers
     if one.scheduler is Scheduler.DM:
         return inside.deadline_ns or 0
     return (inside.priority if one.scheduler is Scheduler.FP else inside.period_ns) or 0
@@ -272,7 +274,7 @@ def naive_outcome(one: System, seed: int, ticks: int) -> naive.Outcome:
             at.domain_index,
             at.task.wcet_ns or 0,
             at.task.deadline_ns or 0,
-            rank_of(at.domain, at.task),
+            rank_of(one, at.domain, at.task),
             range(at.task.offset_ns, ticks, at.task.period_ns or 1)
             if at.task.kind is TaskKind.PERIODIC
             else (),

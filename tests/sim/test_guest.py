@@ -7,7 +7,7 @@ The domain has its pcpu to itself, so what is drawn is the local schedule.
 from __future__ import annotations
 
 import pytest
-from tests.support.worlds import Run, alone, domain, run, system, task
+from tests.support.worlds import Run, alone, domain, event, flow, run, system, task
 
 from hyperperiod.model import Task
 from hyperperiod.trace.format import Kind
@@ -68,7 +68,40 @@ def test_fifo_breaks_ties_by_the_file() -> None:
     assert run(one, 9).drawn() == "0 b 1 a 2 c 3 - 9"
 
 
-@pytest.mark.parametrize("scheduler", ["rm", "dm", "fp", "edf", "fifo"])
+def test_an_executor_runs_timers_first_then_the_file_and_never_preempts() -> None:
+    sub = task("sub", 40, 4, kind="sporadic")
+    one = alone("executor", sub, task("slow", 40, 3), task("fast", 8, 1, offset=1))
+    ran = run(one, 16)
+    # 0: slow and sub are ready, and all that is ready is done before anything else is looked at.
+    assert ran.drawn() == "0 slow 3 sub 7 fast 8 - 9 fast 10 - 16"
+    assert ran.result.preemptions == 0
+
+
+def test_an_executor_takes_one_job_of_each_callback_in_a_window() -> None:
+    """At 6 two jobs of a wait, and one of b: the second of a is not in the window with it."""
+    callbacks = event("a", 1), event("b", 1), task("long", 99, 6)
+    two = flow("f", 99, "d.a", burst=2, queue=2, offset=1), flow("g", 99, "d.b", offset=2)
+    one = system("ptps", domain("d", (10, 10), *callbacks, scheduler="executor"), flow=two)
+    assert run(one, 12).drawn() == "0 long 6 a 7 b 8 a 9 - 12"
+
+
+def test_an_executor_polls_when_it_runs_not_when_it_is_done() -> None:
+    """The budget of 4 is over at 4; at 10, when the next one comes, a timer is ready as well."""
+    one = system(
+        "ptps",
+        domain(
+            "d",
+            (4, 10),
+            task("first", 99, 4),
+            task("sub", 99, 1, kind="sporadic", offset=1),
+            task("timer", 99, 1, offset=9),
+            scheduler="executor",
+        ),
+    )
+    assert run(one, 15).drawn() == "0 first 4 - 10 timer 11 sub 12 - 15"
+
+
+@pytest.mark.parametrize("scheduler", ["rm", "dm", "fp", "edf", "fifo", "executor"])
 def test_jobs_of_a_task_are_fifo(scheduler: str) -> None:
     """The first job needs three periods; the later ones follow in order, and none is lost."""
     ranks: list[dict[str, int]] = [{"priority": 1}, {"priority": 0}]

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pytest
 from tests.support.campaign import Trial, climb, hunt, sizes
 from tests.support.chain_worlds import KNOWN, draw_system, known_chain, wakes_of_hops
+from tests.support.executor_worlds import with_executors
 from tests.support.flow_attack import analysis_of
 
 from hyperperiod.analysis.flows.found import FlowAnalysis
@@ -104,7 +105,11 @@ def attack(one: System, found: FlowAnalysis, rng: random.Random, starts: int, st
 
 
 def trial(rng: random.Random) -> Trial:
-    one = draw_system(rng)
+    return attacked(rng, draw_system(rng))
+
+
+def attacked(rng: random.Random, one: System) -> Trial:
+    """The trial of one system."""
     found = analysis_of(one)
     bound_ns = found.flows[0].bound_ns
     if bound_ns is None or bound_ns > MOST_HORIZON:
@@ -115,6 +120,14 @@ def trial(rng: random.Random) -> Trial:
 @sizes(50)
 def test_no_item_is_later_after_many_hops(systems: int) -> None:
     hunt("chains", systems, trial, least_accepted=0.2)
+
+
+@sizes(20)
+def test_no_item_is_later_after_many_callbacks(systems: int) -> None:
+    def executors(rng: random.Random) -> Trial:
+        return attacked(rng, with_executors(rng, draw_system(rng)))
+
+    hunt("executor chains", systems, executors, least_accepted=0.2)
 
 
 @pytest.mark.parametrize("policy", KNOWN)

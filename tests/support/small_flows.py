@@ -16,7 +16,7 @@ PARTITIONED = (
     "cbs+edf+none", "deferrable+fp+extra",
 )  # fmt: skip
 GLOBAL = ("deferrable+edf+none+global", "periodic+fp+none+global", "cbs+edf+none+global")
-ORDERS = {"rm": "static", "fp": "static", "edf": "edf", "fifo": "fifo"}
+ORDERS = {"rm": "static", "fp": "static", "edf": "edf", "fifo": "fifo", "executor": "executor"}
 
 
 def draw_task(rng: random.Random, name: str, scheduler: str, *, hop: bool) -> Task:

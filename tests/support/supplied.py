@@ -61,8 +61,13 @@ def lateness(
     for now in range(ticks):
         for index in coming.get(now, ()):
             deadline = now + loads[index].deadline
-            rank = {Local.FIXED_PRIORITY: index, Local.EDF: deadline, Local.FIFO: now}[local]
-            insort(queue, [rank, serial, index, deadline, loads[index].wcet])
+            rank = {
+                Local.FIXED_PRIORITY: index,
+                Local.EDF: deadline,
+                Local.FIFO: now,
+                Local.EXECUTOR: -index,  # any order would do
+            }
+            insort(queue, [rank[local], serial, index, deadline, loads[index].wcet])
             serial += 1
         number, slot = divmod(now, server.period)
         if server.polling:
@@ -73,6 +78,8 @@ def lateness(
             continue
         first = queue[0]
         first[4] -= 1
+        if local is Local.EXECUTOR:
+            first[0] = -len(loads)  # nobody comes before it any more
         if first[4] == 0:
             worst[first[2]] = max(worst[first[2]], now + 1 - first[3])
             del queue[0]

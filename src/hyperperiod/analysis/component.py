@@ -19,7 +19,7 @@ period) for each of their vcpus, because their servers are periodic.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 from typing import NamedTuple
@@ -77,6 +77,15 @@ class Component:
     starved: tuple[str, ...] = ()  # tasks below a busy one
     fifo_with_busy: bool = False
 
+    def with_last(self, index: int) -> Component:
+        """Returns the same under fixed priority, with one source below all others.
+
+        So it is with a callback of an executor at worst, whatever order the others are in.
+        """
+        others = (*self.sources[:index], *self.sources[index + 1 :])
+        sources = (*others, self.sources[index])
+        return replace(self, local=Local.FIXED_PRIORITY, sources=sources)
+
     @property
     def loads(self) -> list[Load]:
         return [source.load for source in self.sources]
@@ -96,6 +105,7 @@ LOCALS = {
     Scheduler.FP: Local.FIXED_PRIORITY,
     Scheduler.EDF: Local.EDF,
     Scheduler.FIFO: Local.FIFO,
+    Scheduler.EXECUTOR: Local.EXECUTOR,
 }
 """On one vcpu global schedulers are the same; on several see `domains.mpr` and `guests`."""
 

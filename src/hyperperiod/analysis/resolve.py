@@ -257,7 +257,9 @@ def _give_up(components: Sequence[Component], period_ns: int | None, *, sure: bo
     busiest = max(components, key=lambda component: component.utilization)
     if busiest.utilization > 1:
         raise Infeasible(f"the tasks ask for {float(busiest.utilization):.6g} of a pcpu")
-    exact = all(part.exact and part.local is not Local.FIFO for part in components)
+    exact = all(
+        part.exact and part.local in (Local.FIXED_PRIORITY, Local.EDF) for part in components
+    )
     if period_ns is None:
         reason = "even a whole pcpu does not meet every deadline"
     else:

@@ -94,7 +94,12 @@ class Witness(NamedTuple):
 IN_HAND = "budget in hand"
 """The witness of a server that has most of its budget when work comes."""
 
-TESTS = {Local.FIXED_PRIORITY: "fixed priority", Local.EDF: "edf", Local.FIFO: "fifo"}
+TESTS = {
+    Local.FIXED_PRIORITY: "fixed priority",
+    Local.EDF: "edf",
+    Local.FIFO: "fifo",
+    Local.EXECUTOR: "executor",
+}
 """What the tests of the kernels are called."""
 
 _HOLDS = {
@@ -112,6 +117,11 @@ def component_witness(component: Component, index: int, supply: Supply | Stairca
     sources = component.sources
     if component.fifo_with_busy:
         return Witness(TESTS[component.local], None, (), sources[index].load.deadline)
+    if component.local is Local.EXECUTOR:
+        last = component.with_last(index)
+        roles = [Role.OTHER] * (len(sources) - 1) + [Role.OWN]
+        found = kernel_witness(last.local, last.sources, roles, len(sources) - 1, supply)
+        return found._replace(test=TESTS[component.local], holds=found.holds or None)
     if component.local is Local.FIXED_PRIORITY:
         roles = [Role.HIGHER] * index + [Role.OWN]
     else:

@@ -160,6 +160,12 @@ def _left_out(result: ObservationResult) -> str:
     metavar="HZ",
     help="How fast the counter runs whose ticks are the times of xentrace; xl dmesg says it.",
 )
+@click.option(
+    "--callbacks",
+    is_flag=True,
+    help="Callbacks of ROS 2 in place of threads: TRACE is what babeltrace2 prints of ros2_tracing,"
+    " each executor becomes a domain, and chains of callbacks become flows.",
+)
 @json_option
 @wide_option
 def observe(
@@ -172,6 +178,7 @@ def observe(
     margin: Fraction,
     least: int,
     cpu_hz: int | None,
+    callbacks: bool,
     as_json: bool,
 ) -> None:
     """TRACE is text of ftrace, as the kernel, `trace-cmd report`, `perf script` or `babeltrace2`
@@ -183,10 +190,13 @@ def observe(
     if (trace_file is None) == (live_ns is None):
         found = "neither TRACE nor --live" if live_ns is None else "--live beside TRACE"
         raise click.UsageError(f"found {found}; allowed: one of the two")
+    if callbacks and live_ns is not None:
+        raise click.UsageError("found --callbacks beside --live; allowed: --callbacks with TRACE")
     require_different({"TRACE": trace_file, "--output": out_file, "--jobs": jobs_file})
     require_writable(out_file, "--output")
     require_writable(jobs_file, "--jobs")
-    asked = Asked(least, margin, only, domains, jobs_file is not None, cpu_hz)
+    keeps_jobs = jobs_file is not None
+    asked = Asked(least, margin, only, domains, keeps_jobs, cpu_hz, callbacks)
     if trace_file is not None:
         with status(f"reading {trace_file}"):
             result, jobs = observe_trace(trace_file, asked)

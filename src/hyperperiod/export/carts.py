@@ -5,10 +5,10 @@
 own, because a CARTS system is one scheduler on one pcpu. CARTS computes budgets, so only periods
 are written: those given, the range that leaves a choice, or the period that the analysis finds.
 
-What CARTS cannot say is refused: policies other than periodic servers, fifo, priorities that are
-not deadline monotonic (CARTS reads RM as DM), endless tasks, blocking. What it does not know and
-what changes no interface is left out and told in a comment: slack rules, execution-time factors,
-overheads, stolen time, best-effort domains, how sporadic tasks differ from periodic ones.
+What CARTS cannot say is refused: policies other than periodic servers, fifo, executors, priorities
+that are not deadline monotonic (CARTS reads RM as DM), endless tasks, blocking. What it does not
+know and what changes no interface is left out and told in a comment: slack rules, execution-time
+factors, overheads, stolen time, best-effort domains, how sporadic tasks differ from periodic ones.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def _period_of(domain: Domain) -> int | None:
 
 
 def _refuse_domain(key: str, domain: Domain) -> None:
-    if domain.scheduler is Scheduler.FIFO:
-        _stop(f"{key}.scheduler", "fifo", _SCHEDULERS_ALLOWED)
+    if domain.scheduler in (Scheduler.FIFO, Scheduler.EXECUTOR):
+        _stop(f"{key}.scheduler", str(domain.scheduler), _SCHEDULERS_ALLOWED)
     if domain.is_split:
         _stop(f"{key}.vcpu", "vcpus that may differ", "equal vcpus under gedf in CARTS")
     if domain.vcpus != 1 and _scheduler(domain) != "gEDF":

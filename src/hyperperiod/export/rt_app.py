@@ -37,6 +37,9 @@ def export_rt_app(system: System) -> dict[str, str | bytes | Path]:
         raise InputError("", None, "flow", found, "no flows: threads of rt-app wait for timers")
     threads: dict[str, dict[str, Any]] = {}
     for index, domain in enumerate(system.domains):
+        if domain.scheduler is Scheduler.EXECUTOR:
+            allowed = "another one: threads of rt-app are no callbacks of one thread"
+            raise InputError("", None, f"domain[{index}].scheduler", '"executor"', allowed)
         for number, task in enumerate(domain.tasks):
             key, name = f"domain[{index}].task[{number}]", f"{domain.name}.{task.name}"
             if name in threads:

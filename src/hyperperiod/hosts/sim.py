@@ -32,7 +32,6 @@ from hyperperiod.model import (
     Domain,
     Flow,
     InputError,
-    Overrun,
     Policy,
     Scheduler,
     Scope,
@@ -231,7 +230,7 @@ def make_scenario(
     vcpus = vcpus_of(system)
     for index, domain in enumerate(system.domains):
         own = [vcpu for vcpu in vcpus if vcpu.domain_index == index]
-        _add_domain(scenario, domain, own, priorities, system.overruns)
+        _add_domain(scenario, domain, own, priorities, system)
     for flow, hops in zip(system.flows, hops_of(system), strict=True):
         _add_flow(scenario, flow, hops, system.ring_of(flow))
     for theft in system.stolen:
@@ -258,7 +257,7 @@ def _add_domain(
     domain: Domain,
     vcpus: Iterable[Vcpu],
     priorities: Priorities,
-    overruns: Sequence[Overrun],
+    system: System,
 ) -> None:
     scenario.add_domain(scheduler=_number(domain.scheduler))
     for vcpu in vcpus:
@@ -273,8 +272,11 @@ def _add_domain(
             weight=vcpu.weight or 0,
         )
     for task in domain.tasks:
-        _add_task(scenario, task)
-        overrun = overrun_of(overruns, domain.name, task.name)
+        priority = task.priority
+        if domain.scheduler is Scheduler.EXECUTOR:
+            priority = int(f"{domain.name}.{task.name}" not in system.timers)
+        _add_task(scenario, task, priority)
+        overrun = overrun_of(system.overruns, domain.name, task.name)
         if overrun is not None:
             scenario.add_overrun(
                 thousandths=overrun.thousandths,
@@ -284,7 +286,7 @@ def _add_domain(
             )
 
 
-def _add_task(scenario: _sim.Scenario, task: Task) -> None:
+def _add_task(scenario: _sim.Scenario, task: Task, priority: int | None) -> None:
     scenario.add_task(
         kind=_number(task.kind),
         period_ns=task.period_ns,
@@ -293,7 +295,7 @@ def _add_task(scenario: _sim.Scenario, task: Task) -> None:
         deadline_ns=task.deadline_ns,
         offset_ns=task.offset_ns,
         jitter_ns=task.jitter_ns,
-        priority=task.priority,
+        priority=priority,
         vcpu=task.vcpu,
     )
 
@@ -447,7 +449,7 @@ def _refuse_fair(system: System) -> None:
                 None,
                 f"domain {domain.name}: scheduler",
                 '"fair", which is what Linux makes of it',
-                "rm, dm, fp, edf or fifo in the simulator; fair runs on Xen only",
+                "rm, dm, fp, edf, fifo or executor in the simulator; fair runs on Xen only",
             )
 
 

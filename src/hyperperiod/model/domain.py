@@ -34,6 +34,7 @@ class Domain(Part):
     scheduler: Scheduler = key(
         "who is first inside: `rm`, `dm`, `fp`, `edf`, `fifo`; `grm`, `gdm`, `gfp`, `gedf`: the"
         " same, but jobs [move between the vcpus](semantics.md#global-guests) of the domain;"
+        " `executor`: [callbacks of ROS 2](semantics.md#executors) in one thread;"
         " `fair`: everybody in turn (on Xen, in Linux guests only)",
         default=Scheduler.RM,
     )
@@ -146,8 +147,10 @@ class Domain(Part):
                 yield from _real_time_domain(self)
             yield from _own_vcpus(self)
         if self.scheduler is Scheduler.FAIR and self.guest is not GuestKind.LINUX:
-            allowed = 'rm, dm, fp, edf or fifo; "fair" beside guest = "linux" only'
+            allowed = 'rm, dm, fp, edf, fifo or executor; "fair" beside guest = "linux" only'
             yield Finding(("scheduler",), '"fair"', allowed)
+        if self.scheduler is Scheduler.EXECUTOR:
+            yield from _executor(self)
         yield from duplicates(("task",), [task.name for task in self.tasks])
         yield from duplicates(("domain",), [inner.name for inner in self.domains])
         for index, member in enumerate(self.tasks):
@@ -300,6 +303,19 @@ def _partition(one: Domain) -> Iterator[Finding]:
         yield Finding(("vcpus",), str(one.vcpus), "one vcpu, which has the windows")
     if len(one.windows) > WINDOW_LIMIT:
         yield Finding(("windows",), f"{len(one.windows)} of them", f"at most {WINDOW_LIMIT}")
+
+
+def _executor(one: Domain) -> Iterator[Finding]:
+    """Yields findings on a domain whose tasks are the callbacks of one thread."""
+    if one.vcpus != 1:
+        allowed = "one vcpu: an executor is one thread; several threads are not covered"
+        yield Finding(("vcpus",), str(one.vcpus), allowed)
+    if one.domains:
+        yield Finding(("domain",), "domains under an executor", "tasks, which are callbacks")
+    for index, member in enumerate(one.tasks):
+        if member.kind is TaskKind.BUSY:
+            allowed = "callbacks that end: no other would ever run"
+            yield Finding(("task", index, "kind"), '"busy" under an executor', allowed)
 
 
 def _demands(one: Task) -> bool:

@@ -35,7 +35,7 @@ from hyperperiod.model.quantum import whole_quanta
 from hyperperiod.model.stolen import Stolen, thefts_fit
 from hyperperiod.model.units import format_time
 from hyperperiod.model.values import Finding, Name, PositiveTime, Time
-from hyperperiod.model.words import Sbf
+from hyperperiod.model.words import Sbf, SourceKind, TaskKind
 
 
 class Overheads(Part):
@@ -219,6 +219,21 @@ class System(Part):
     def pinned(self) -> bool:
         """Whether every domain has its pcpu, where the policy wants one."""
         return not any(self.missing_pins())
+
+    @property
+    def timers(self) -> frozenset[str]:
+        """What time itself releases, as "domain.task": to an executor these are timers.
+
+        They are the periodic tasks, and the first hops of flows with a periodic source.
+        """
+        periodic = (flow for flow in self.flows if flow.source.kind is SourceKind.PERIODIC)
+        names = (
+            f"{domain.name}.{task.name}"
+            for domain in self.domains
+            for task in domain.tasks
+            if task.kind is TaskKind.PERIODIC
+        )
+        return frozenset((*names, *(flow.hops[0] for flow in periodic)))
 
     def _repr_html_(self) -> str:
         """The system as notebooks show it: as its file would be."""

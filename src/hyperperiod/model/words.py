@@ -23,6 +23,7 @@ class Scheduler(StrEnum):
     GRM = "grm"
     GDM = "gdm"
     GFP = "gfp"
+    EXECUTOR = "executor"  # callbacks of ROS 2 in one thread, none of which is preempted
     FAIR = "fair"  # everybody in turn, as Linux does for ordinary threads; in Linux guests only
 
     @property

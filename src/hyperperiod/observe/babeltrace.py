@@ -8,12 +8,13 @@ is one line there, with times of the day, or of `--clock-seconds`. Between the c
 stands the context of who is on the cpu, if it was recorded; else that is who came there last.
 LTTng counts priorities from the 100 of ordinary threads on, and says no flags of interrupts. In
 names = would end what they are read by: ? stands there instead. What
-ros2_tracing records of programs is among these events, and passed over.
+ros2_tracing records of programs is among these events, and passed over (`callbacks` reads it).
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from hyperperiod.observe.events import sleeps_and_ends
 
@@ -23,6 +24,25 @@ _LINE = re.compile(
 )
 # A text, the number of a name, or a number.
 _FIELD = re.compile(r'(\w+) = (?:"((?:[^"\\]|\\.)*)"|\( .*? : container = (-?\d+) \)|(-?\w+))')
+
+
+class PrintedEvent(NamedTuple):
+    """An event of any kind: its name, where and when it was, its contexts and fields."""
+
+    name: str
+    time_ns: int
+    cpu: int
+    said: dict[str, str]
+
+
+def printed_event(line: str) -> PrintedEvent | None:
+    """Returns the event in a line of babeltrace2; None if there is none in it."""
+    found = _LINE.match(line)
+    if found is None:
+        return None
+    time_ns = _seconds(found) * 10**9 + int(found[4][1:])
+    said = _fields(found[7] or "") | _fields(found[8])
+    return PrintedEvent(found[5], time_ns, int(found[6]), said)
 
 
 class Babeltrace:
@@ -39,8 +59,8 @@ class Babeltrace:
         found = _LINE.match(line)
         if found is None:
             return None
-        hours, minutes, seconds, decimals, event, cpu, context, text = found.groups()
-        time_s = (int(hours or 0) * 60 + int(minutes or 0)) * 60 + int(seconds)
+        decimals, event, cpu, context, text = found.groups()[3:]
+        time_s = _seconds(found)
         there, said = _fields(context or ""), _fields(text)
         tid = there.get("tid", self._on.get(cpu, "0"))
         event = event.replace("irq_softirq", "softirq")
@@ -52,6 +72,11 @@ class Babeltrace:
         else:
             what = _thread(said, "") if "prio" in said else ""
         return f"x-{tid} ({there.get('pid', '-')}) [{cpu}] {time_s}{decimals}: {event}: {what}"
+
+
+def _seconds(found: re.Match[str]) -> int:
+    hours, minutes, seconds = found.groups("0")[:3]
+    return (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
 
 
 def _fields(text: str) -> dict[str, str]:

@@ -108,7 +108,7 @@ class Events:
         self.lost += count
         self.misses = True
 
-    def _reach(self, time_ns: int) -> Iterator[Gap]:
+    def reach(self, time_ns: int) -> Iterator[Gap]:
         """Takes note of an event; yields a gap if something may be missing before it."""
         self.events += 1
         if self._now_ns > time_ns:

@@ -74,7 +74,7 @@ class TraceLines(Events):
 
     def read(self) -> Iterator[Event]:
         """Yields the events of the trace in order."""
-        for line in self._whole_lines():
+        for line in self.whole_lines():
             self.lines += 1
             if self.lines > _NO_TRACE and not self.events:
                 return
@@ -82,7 +82,7 @@ class TraceLines(Events):
             if match is not None:
                 yield from self._event(match, line)
             else:
-                self._other(line)
+                self.pass_over(line)
 
     def _kernel_line(self, line: str) -> str:
         """Returns a line of babeltrace2 as the kernel writes it, or else as it is."""
@@ -91,7 +91,7 @@ class TraceLines(Events):
         except (KeyError, ValueError):
             return line
 
-    def _whole_lines(self) -> Iterator[str]:
+    def whole_lines(self) -> Iterator[str]:
         """Yields lines without their ends, a long one cut short; the last only if it has an end."""
         try:
             while data := self.file.readline(LINE_LIMIT):
@@ -116,7 +116,7 @@ class TraceLines(Events):
         if second is not None or (process is not None and process[0] != "-"):
             self.processes[pid] = int(first if second is not None else process)
         self.resolution_ns = min(self.resolution_ns, 10 ** (9 - len(decimals)))
-        yield from self._reach(time_ns)
+        yield from self.reach(time_ns)
         if event == "sched_switch":
             found = _either(_SWITCH, said)
             if found is None:
@@ -139,7 +139,8 @@ class TraceLines(Events):
             else:
                 yield Exit(time_ns, int(found[2]))
 
-    def _other(self, line: str) -> None:
+    def pass_over(self, line: str) -> None:
+        """Takes note of a line without an event: of a loss, or that it is damaged."""
         lost = _LOST.search(line)
         overwritten = _OVERWRITTEN.match(line)
         if overwritten:

@@ -45,11 +45,15 @@ from hyperperiod.observe.xentrace import XenTrace, is_xentrace
 from hyperperiod.whole_file import error_text
 
 if TYPE_CHECKING:
+    from hyperperiod.observe.callbacks import Callbacks
     from hyperperiod.trace.jobs import RecordedJob
 
 ALLOWED = (
     "a trace: text of ftrace, trace-cmd, perf script or babeltrace2, plain or .gz, .pftrace, .hpt"
     " or what xentrace wrote"
+)
+CALLBACKS_ALLOWED = (
+    "text of babeltrace2 with events of ros2_tracing, recorded with the contexts vpid and vtid"
 )
 _CHAIN = Fraction(95, 100)
 """So many of a thread's wake-ups by one other thread make the two a chain."""
@@ -58,8 +62,9 @@ _WAKERS_SHOWN = 3
 
 class Asked(NamedTuple):
     """What is asked for: the fewest activations of a task, the margin of execution times, which
-    threads, the domains of threads by patterns of their names, whether to keep each job, and the
-    frequency (Hz) of the counter in which a trace of Xen's has its times."""
+    threads, the domains of threads by patterns of their names, whether to keep each job, the
+    frequency (Hz) of the counter in which a trace of Xen's has its times, and whether callbacks of
+    ROS 2 are looked at in place of threads."""
 
     least: int = 20
     margin: Fraction = Fraction(20, 100)
@@ -67,6 +72,7 @@ class Asked(NamedTuple):
     domains: Sequence[tuple[str, re.Pattern[str]]] = ()
     jobs: bool = False
     cpu_hz: int | None = None
+    callbacks: bool = False
 
 
 class Observed(NamedTuple):
@@ -87,6 +93,8 @@ def observe(name: str, asked: Asked) -> Observed:
     """
     with _opened(name) as file:
         lines = _events(name, file, asked.cpu_hz)
+        if asked.callbacks:
+            return _observe_callbacks(name, lines, asked)
         if lines is None:
             return _observe_recorded(name, asked)
         machine = Machine(asked.least, keeps=asked.jobs)
@@ -98,9 +106,7 @@ def observe(name: str, asked: Asked) -> Observed:
     known = _Threads(threads, processes, lines.resolution_ns, asked, knows_wakers=lines.has_flags)
     result = ObservationResult(
         **_common(name, asked),
-        span_ns=max(0, lines.last_ns - lines.first_ns),
-        resolution_ns=lines.resolution_ns,
-        events=lines.events,
+        **_noticed(lines),
         cpus=tuple(
             ObservedCpu(
                 cpu=number,
@@ -111,15 +117,6 @@ def observe(name: str, asked: Asked) -> Observed:
         ),
         threads=known.results(),
         ended_early=machine.ended_early,
-        damaged=lines.damaged,
-        first_damaged=lines.first_damaged
-        and DamagedLine(line=lines.first_damaged[0], text=lines.first_damaged[1]),
-        cut=lines.is_cut,
-        gaps=lines.gaps,
-        lost=lines.lost,
-        overwritten=lines.overwritten,
-        backward=lines.backward,
-        other_machines=lines.other_machines,
         flags=lines.has_flags,
     )
     return Observed(result, known.jobs(lines.first_ns))
@@ -160,6 +157,51 @@ def _common(name: str, asked: Asked) -> dict[str, Any]:
         "least": asked.least,
         "margin": float(asked.margin),
     }
+
+
+def _noticed(lines: Events) -> dict[str, Any]:
+    """Returns what was noticed about a trace as a whole."""
+    return {
+        "span_ns": max(0, lines.last_ns - (lines.first_ns or 0)),
+        "resolution_ns": lines.resolution_ns,
+        "events": lines.events,
+        "damaged": lines.damaged,
+        "first_damaged": lines.first_damaged
+        and DamagedLine(line=lines.first_damaged[0], text=lines.first_damaged[1]),
+        "cut": lines.is_cut,
+        "gaps": lines.gaps,
+        "lost": lines.lost,
+        "overwritten": lines.overwritten,
+        "backward": lines.backward,
+        "other_machines": lines.other_machines,
+    }
+
+
+def _observe_callbacks(name: str, lines: Events | None, asked: Asked) -> Observed:
+    """The same of the callbacks in a trace of ros2_tracing, whose processes are executors."""
+    from hyperperiod.observe.callbacks import Callbacks
+
+    if not isinstance(lines, TraceLines):
+        raise InputError(shown_name(name), None, "", "no text", CALLBACKS_ALLOWED)
+    lines.resolution_ns = 1
+    callbacks = Callbacks(lines, keeps=asked.jobs)
+    threads = callbacks.read()
+    if not threads:
+        found = "no event ros2:callback_start with vpid and vtid"
+        raise InputError(shown_name(name), None, "", found, CALLBACKS_ALLOWED)
+    known = _Threads(threads, callbacks.executors, 1, asked, knows_wakers=True)
+    known.callbacks = callbacks
+    result = ObservationResult(
+        **_common(name, asked),
+        **_noticed(lines),
+        cpus=tuple(
+            ObservedCpu(cpu=cpu, interrupts_ns=0, softirqs_ns=0)
+            for cpu in sorted({cpu for one in threads for cpu in one.cpus})
+        ),
+        threads=known.results(),
+        executors=True,
+    )
+    return Observed(result, known.jobs(lines.first_ns or 0))
 
 
 def _observe_recorded(name: str, asked: Asked) -> Observed:
@@ -243,6 +285,7 @@ class _Threads:
         self.resolution_ns = resolution_ns
         self.asked = asked
         self.knows_wakers = knows_wakers
+        self.callbacks: Callbacks | None = None
         self._taken = {*RESERVED_NAMES, *(name for name, _ in asked.domains)}
         self._domains: dict[int, str] = {}
         self._tasks: dict[str, set[str]] = {}
@@ -317,6 +360,8 @@ class _Threads:
         jobs, bursts = thread.jobs, thread.bursts
         if jobs.count < self.asked.least:
             return _Found("rare", jobs, None)
+        if self.callbacks is not None and thread.pid in self.callbacks.periods_ns:
+            return _Found("timer", jobs, self.callbacks.periods_ns[thread.pid])
         grid = jobs.releases.grid(self.resolution_ns)
         if grid is not None:
             return _Found("periodic", jobs, grid.period_ns, grid)
@@ -339,6 +384,8 @@ class _Threads:
         """Returns why no task is made of a thread, or nothing."""
         if found.kind == "rare":
             return f"{thread.jobs.count} of {self.asked.least} activations"
+        if self.callbacks is not None and thread.process in self.callbacks.shared:
+            return "an executor of several threads"
         wcet_ns = self._wcet_ns(found.series)
         if found.period_ns is None:
             return "no two releases seen"

@@ -144,7 +144,7 @@ class PerfettoEvents(Events):
                 self.misses = True
                 (missing.add if event.begins else missing.discard)(event.cpu)
             elif not missing:
-                yield from self._reach(event.time_ns)
+                yield from self.reach(event.time_ns)
                 self.switches += isinstance(event, Switch)
                 yield event
 

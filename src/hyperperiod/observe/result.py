@@ -85,3 +85,4 @@ class ObservationResult(ResultObject):
     backward: int = 0
     other_machines: int = 0
     flags: bool = True
+    executors: bool = False

@@ -23,6 +23,7 @@ _DEMAND = {
     "fixed priority": "work of {name} and all above it",
     "edf": "work that is due",
     "fifo": "work released",
+    "executor": "work of all callbacks",
     "deferrable edf": "others at their most, and {name}",
     "deferrable grid": "others at their most, and {name}",
     "iterative bcl": "others at their most, and {name}",
@@ -35,6 +36,7 @@ _DEMAND = {
     "queue": "work released before {name}, and all above it",
     "busy window": "work of all tasks of the vcpu",
     "backlog": "pending items, and all above {name}",
+    "polling windows": "what runs before {name} is done",
 }
 
 
@@ -106,9 +108,11 @@ def _subtitle(found: Explanation) -> str:
     if found.account in (
         "fixed priority",
         "fifo",
+        "executor",
         "queue",
         "busy window",
         "backlog",
+        "polling windows",
         "budget in hand",
     ):
         return f"the work is covered after {length}"

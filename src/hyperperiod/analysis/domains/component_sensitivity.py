@@ -28,7 +28,7 @@ if the server gets its budget.
 
 Inputs: a component, a supply. Results: as above, in the unit of the component (nanoseconds), the
 factor as a fraction. Errors: none; a component that no test covers (tasks below a busy one, fifo
-beside one) has no sensitivity: None.
+beside one, executors) has no sensitivity: None.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class Sensitivity:
 
 def component_sensitivity(component: Component, supply: Supply = WHOLE_PCPU) -> Sensitivity | None:
     """Returns the margins of a component on this supply; None where no test covers it."""
-    if component.starved or component.fifo_with_busy or not component.sources:
+    covered = component.sources and component.local is not Local.EXECUTOR
+    if not covered or component.starved or component.fifo_with_busy:
         return None
     grown = _analysis.largest_wcets(component.local, component.loads, supply.numbers)
     slacks = _slacks(component, supply)

@@ -473,6 +473,11 @@ def judge_component(
     elif component.local is Local.FIFO:
         verdicts = fifo(component, supply)
         whole = all_of(verdicts)
+    elif component.local is Local.EXECUTOR:
+        from hyperperiod.analysis.domains.prm_executor import executor
+
+        verdicts = executor(component, supply)
+        whole = all_of(verdicts)
     else:
         verdicts = fixed_priority(component, supply)
         whole = all_of(verdicts)

@@ -121,7 +121,7 @@ def _title(domain: Domain, contract: SupplyContract, sbf: Sbf) -> tuple[str, str
     late = contract.rule in (Budget.POLLING, Budget.SPORADIC)
     if sbf is Sbf.GENERAL and late:
         resource = f"{contract.rule} resource"
-    ours = domain.scheduler is Scheduler.FIFO or late
+    ours = domain.scheduler in (Scheduler.FIFO, Scheduler.EXECUTOR) or late
     return f"{domain.scheduler}, {resource}", "" if ours else source
 
 

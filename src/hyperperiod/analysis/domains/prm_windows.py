@@ -42,7 +42,7 @@ def judge_windows(
 ) -> tuple[Verdict, list[Verdict]] | None:
     """The verdict on all tasks and on each of them, in order of the component."""
     loads = _later(component, loss)
-    if component.local is Local.FIFO or not loads:
+    if component.local in (Local.FIFO, Local.EXECUTOR) or not loads:
         return None
     if min(load.deadline for load in loads) <= 0:
         unknown = Verdict.unknown(NOT_CONFIRMED)

@@ -76,6 +76,11 @@ def _holds(local: Local, loads: Sequence[Load], index: int, supply: Supply, *, b
         last = len(loads) if below else index + 1
         answers = (_analysis.last_response(loads[: at + 1], *rest)[0] for at in range(index, last))
         return all(answer is _analysis.Verdict.HOLDS for answer in answers)
+    if local is Local.EXECUTOR:
+        places = range(len(loads)) if below else (index,)
+        each = ([*loads[:at], *loads[at + 1 :], loads[at]] for at in places)
+        answers = (_analysis.last_response(last, *rest)[0] for last in each)
+        return all(answer is _analysis.Verdict.HOLDS for answer in answers)
     verdict, bound_ns = _analysis.judge(local, loads, *rest)
     if verdict is not _analysis.Verdict.HOLDS:
         return False

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.domains.budget_in_hand import CarriedJob
-from hyperperiod.analysis.flows.windows import BACKLOG, BUSY_WINDOW, Inside
+from hyperperiod.analysis.flows.windows import BACKLOG, BUSY_WINDOW, POLLING, Inside
 from hyperperiod.analysis.witness import TESTS, Role, Witness
 from hyperperiod.model import format_time
 
@@ -23,7 +23,7 @@ def critical_instant(witness: Witness, name: str) -> str:
     early = ", later jobs as early as their jitter allows" if jittery else ""
     if witness.test == TESTS[Local.FIFO]:
         return "everything is released together, then as often as it may be"
-    if witness.test == TESTS[Local.EDF]:
+    if witness.test in (TESTS[Local.EDF], TESTS[Local.EXECUTOR]):
         return f"everything is released together{early}"
     held_up = any(share.role is Role.BLOCKING for share in witness.windows[0].shares)
     blocked = ", while work of lower priority holds it up" if held_up else ""
@@ -117,6 +117,8 @@ def instant_of_hop(witness: Witness, inside: Inside, name: str) -> str:
     """Returns in words when the worst case of a task in a domain with hops begins."""
     if witness.test == BACKLOG:
         return f"as many items as can be on their way are pending when one comes to {name}"
+    if witness.test == POLLING:
+        return f"the executor has just looked at what is ready when a job of {name} comes"
     if inside.vcpu.component.local is Local.FIXED_PRIORITY:
         return f"items come to {name} and to all above it as close together as their flows allow"
     return "items come to all tasks of the vcpu as close together as their flows allow"
@@ -135,6 +137,14 @@ def story_of_hop(witness: Witness, name: str) -> str:
     response = format_time(witness.finish_ns - witness.release_ns)
     if witness.test == BUSY_WINDOW:
         return f"After {finish} nothing is pending on the vcpu any more, whatever its deadline."
+    if witness.test == POLLING:
+        jobs = witness.windows[0].shares[0].jobs
+        assert jobs is not None, "own jobs are the first share, and counted"
+        return (
+            f"Not more than {jobs} of its jobs can be pending, so each other subscription runs at"
+            f" most {jobs + 1} times before the last of these is done. After {finish} the supply"
+            " has covered all of that."
+        )
     if witness.test == BACKLOG:
         return (
             f"Whatever is pending when an item comes to {name}, after {finish} the supply has"

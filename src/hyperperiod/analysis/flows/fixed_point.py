@@ -82,9 +82,10 @@ class _Inside:
         return self.bounds
 
     def explained(self) -> Inside:
-        """Returns the vcpu with the streams and backlogs (ns) that its last bounds rest on."""
+        """Returns the vcpu with the streams, backlogs (ns) and timers of its last bounds."""
         sources, domain = self.vcpu.component.sources, self.vcpu.domain
-        alone = self.vcpu.component.local is Local.FIXED_PRIORITY
+        alone = self.vcpu.component.local in (Local.FIXED_PRIORITY, Local.EXECUTOR)
         groups = [[one] if alone else sources for one in sources]
         backlogs_ns = tuple(self.routes.backlog_ns(domain, group) for group in groups)
-        return Inside(self.vcpu, tuple(map(tuple, self.streams)), backlogs_ns)
+        timers = tuple(f"{domain}.{one.name}" in self.routes.timers for one in sources)
+        return Inside(self.vcpu, tuple(map(tuple, self.streams)), backlogs_ns, timers)

@@ -2,9 +2,10 @@
 """The responses of all tasks of one vcpu, if releases of hops spread as bounds so far say.
 
 Under rm, dm, fp and fifo by the busy window of the level (`busy_window`); under edf the deadline
-if the demand bound fits the supply, and the busy window of the vcpu in any case. Where a flow has
+if the demand bound fits the supply, and the busy window of the vcpu in any case; of callbacks of an
+executor as `prm_executor` has it. Where a flow has
 more work than bandwidth, or a closed source, its queue bounds what is pending (`backlog_bound`):
-under all schedulers but edf with several tasks.
+under rm, dm, fp and fifo, and edf with one task.
 
 Inputs: routes, a vcpu, the streams of its tasks. Results: bounds in nanoseconds; None: unbounded.
 Errors: none.
@@ -18,6 +19,7 @@ from dataclasses import replace
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import Component, Load, NamedLoad
 from hyperperiod.analysis.domains.prm_edf import edf
+from hyperperiod.analysis.domains.prm_executor import Executor
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.flows.busy_window import backlog_bound, busy_window, response_bound
 from hyperperiod.analysis.flows.pieces import Visit, piece_bounds
@@ -51,6 +53,10 @@ def responses(routes: Routes, vcpu: FlowVcpu, streams: Sequence[Sequence[Stream]
     together = [stream for inside in streams for stream in inside]
     blocking = max(source.load.blocking for source in component.sources)
     across = _window_across(vcpu, together, blocking)
+    if component.local is Local.EXECUTOR:
+        timers = [name in routes.timers for name in names]
+        callbacks = Executor(component, timers, streams, vcpu.supply)
+        return {name: TaskBound(callbacks.bound(index), across) for index, name in enumerate(names)}
     by_backlog = _by_backlog(routes, vcpu, component.sources, (), blocking)
     if component.local is Local.EDF:
         # Jobs of one task are in order under edf as well.

@@ -52,6 +52,7 @@ class Routes:
     def __init__(self, system: System) -> None:
         self.flows = system.flows
         self.rings = {one.name: one.queue for one in system.devices}
+        self.timers = system.timers
         self.tasks: dict[str, Task] = {
             f"{domain.name}.{task.name}": task for domain in system.domains for task in domain.tasks
         }

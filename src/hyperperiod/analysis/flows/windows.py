@@ -10,6 +10,8 @@ the least is shown:
   above, until it is "done";
 - "busy window": under edf, the work of all tasks until none is pending;
 - "backlog": the most items that can be pending at once, and what is above, until all is "done";
+- "polling windows": in an executor, own jobs that are pending and what runs in their windows, until
+  all is "done";
 - "edf": the demand bound, with its tightest window, where the deadline is the bound.
 
 Inputs: a vcpu with the streams of its tasks. Results: a witness, in nanoseconds; None where there
@@ -24,6 +26,7 @@ from typing import NamedTuple
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.component import NamedLoad
+from hyperperiod.analysis.domains.prm_executor import Executor
 from hyperperiod.analysis.flows.responses import kept_demand
 from hyperperiod.analysis.flows.stream import Stream
 from hyperperiod.analysis.flows.vcpu import FlowVcpu
@@ -32,18 +35,21 @@ from hyperperiod.analysis.witness import Role, Share, Window, Witness, component
 QUEUE = "queue"
 BUSY_WINDOW = "busy window"
 BACKLOG = "backlog"
+POLLING = "polling windows"
 
 
 class Inside(NamedTuple):
     """A vcpu, with what the bounds on all hops leave to be known of its tasks.
 
-    In order of priority: what releases each task, and the most work (ns) that can be pending of it;
-    None where only its streams bound that. Under edf and fifo that is the work of all tasks.
+    In order of priority: what releases each task, the most work (ns) that can be pending of it,
+    None where only its streams bound that, and whether it is a timer. Under edf and fifo the work
+    is that of all tasks.
     """
 
     vcpu: FlowVcpu
     streams: tuple[tuple[Stream, ...], ...]
     backlogs_ns: tuple[int | None, ...]
+    timers: tuple[bool, ...]
 
 
 def hop_witness(inside: Inside, task: str) -> Witness | None:
@@ -78,6 +84,11 @@ def _witnesses(inside: Inside, index: int) -> Iterator[Witness]:
     """One of each kind of bound that there is."""
     component = inside.vcpu.component
     if component.fifo_with_busy:
+        return
+    if component.local is Local.EXECUTOR:
+        others = [place for place in range(len(component.sources)) if place != index]
+        yield from _in_order(inside, index, [index], others)
+        yield from _by_polling(inside, index)
         return
     above = range(index) if component.local is Local.FIXED_PRIORITY else range(0)
     own = [index] if component.local is Local.FIXED_PRIORITY else range(len(component.sources))
@@ -131,6 +142,24 @@ def _by_backlog(
         name = inside.vcpu.component.sources[index].name
         shares = [*_shares(inside, index, above, finish_ns), Share(name, Role.OWN, backlog_ns)]
         yield _witness(inside, index, BACKLOG, 0, finish_ns, shares, blocking_ns)
+
+
+def _by_polling(inside: Inside, index: int) -> Iterator[Witness]:
+    """A job in an executor, from its release on."""
+    vcpu = inside.vcpu
+    sources = vcpu.component.sources
+    callbacks = Executor(vcpu.component, inside.timers, inside.streams, vcpu.supply)
+    found = callbacks.by_windows(index)
+    if found is None:
+        return
+    finish_ns = found.response_ns
+    own_ns = sources[index].load.wcet
+    shares = [Share(sources[index].name, Role.OWN, found.pending * own_ns, found.pending, own_ns)]
+    for place, streams in found.others.items():
+        jobs, each_ns = sum(_analysis.stream_counts(streams, finish_ns)), sources[place].load.wcet
+        shares.append(Share(sources[place].name, Role.OTHER, jobs * each_ns, jobs, each_ns))
+    blocking_ns = _blocking_ns(inside, range(len(sources)))
+    yield _witness(inside, index, POLLING, 0, finish_ns, shares, blocking_ns)
 
 
 def _by_deadline(inside: Inside, index: int) -> Iterator[Witness]:

@@ -148,6 +148,8 @@ Witness witness_of(Local local, Loads loads, std::size_t index, const Supply &su
         return edf_witness(loads, supply, effort);
     case Local::fifo:
         return fifo_witness(loads, loads[index].deadline, supply, effort);
+    case Local::executor: // asked for under fixed priority, with the load last
+        break;
     }
     return {Verdict::unknown};
 }
@@ -323,7 +325,8 @@ u64 demand_of_cluster(const Rows &rows, std::size_t index, u64 width, u64 window
 std::optional<u64> response_on_cluster(Local local, const Rows &rows,
                                        const std::vector<u64> &bounds, std::size_t index,
                                        const std::vector<VcpusRow> &vcpus) {
-    require(local != Local::fifo, "no test of fifo on several vcpus");
+    require(local == Local::fixed_priority || local == Local::edf,
+            "no test of fifo or an executor on several vcpus");
     require(index < rows.size() && bounds.size() == rows.size(), "a bound for each load");
     const std::vector<Load> loads = loads_of(rows);
     for (std::size_t other = 0; other < loads.size(); other++)
@@ -355,7 +358,8 @@ NB_MODULE(_analysis, module) {
     nb::enum_<Local>(module, "Local")
         .value("FIXED_PRIORITY", Local::fixed_priority)
         .value("EDF", Local::edf)
-        .value("FIFO", Local::fifo);
+        .value("FIFO", Local::fifo)
+        .value("EXECUTOR", Local::executor);
     nb::enum_<Verdict>(module, "Verdict")
         .value("HOLDS", Verdict::holds)
         .value("MISSES", Verdict::misses)

@@ -26,7 +26,7 @@ struct Load {
 
 using Loads = std::span<const Load>;
 
-enum class Local { fixed_priority, edf, fifo };
+enum class Local { fixed_priority, edf, fifo, executor };
 
 struct Component {
     Local local;
@@ -85,6 +85,8 @@ Answer edf(Loads loads, const Supply &supply, Effort &effort);
 Answer fifo(Loads loads, const Supply &supply, Effort &effort);
 // Whether all deadlines hold, without a bound: done at the first job that is late.
 Verdict fifo_verdict(Loads loads, const Supply &supply, Effort &effort);
+// Callbacks that run in any order, none of them preempted (executor.cpp).
+Answer executor(Loads loads, const Supply &supply, Effort &effort);
 Answer schedulable(const Component &component, const Supply &supply, Effort &effort);
 
 // Work released in a window of length `window` that begins with a release of every load.

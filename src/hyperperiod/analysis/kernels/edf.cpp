@@ -245,6 +245,8 @@ Answer schedulable(const Component &component, const Supply &supply, Effort &eff
         return edf(component.loads, supply, effort);
     case Local::fifo:
         return fifo(component.loads, supply, effort);
+    case Local::executor:
+        return executor(component.loads, supply, effort);
     }
     return {Verdict::unknown, 0};
 }

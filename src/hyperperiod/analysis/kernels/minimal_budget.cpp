@@ -72,10 +72,11 @@ u64 fixed_priority_budget(Search &search, Loads loads, u64 budget) {
     return budget;
 }
 
-u64 fifo_budget(Search &search, Loads loads, u64 budget) {
+// By bisection: `judge(supply, effort)` says whether all loads are in time.
+template <typename Judge> u64 budget_by(Search &search, u64 budget, const Judge &judge) {
     const auto holds = [&](u64 candidate) {
         Effort effort(search_effort);
-        const Verdict verdict = fifo_verdict(loads, search.supply(candidate), effort);
+        const Verdict verdict = judge(search.supply(candidate), effort);
         search.exact = search.exact && verdict != Verdict::unknown;
         return verdict == Verdict::holds;
     };
@@ -222,7 +223,14 @@ Budget minimal_budget(const Component &component, const Frame &frame, u64 granul
         budget = Climb(search, component.loads, budget).run();
         break;
     case Local::fifo:
-        budget = fifo_budget(search, component.loads, budget);
+        budget = budget_by(search, budget, [&](const Supply &supply, Effort &effort) {
+            return fifo_verdict(component.loads, supply, effort);
+        });
+        break;
+    case Local::executor:
+        budget = budget_by(search, budget, [&](const Supply &supply, Effort &effort) {
+            return executor(component.loads, supply, effort).verdict;
+        });
         break;
     }
     return {budget, search.exact};

@@ -312,6 +312,8 @@ Verdict Algorithm1::judge(std::size_t number, const Interface &candidate) {
         return judge_edf(number, supply, effort);
     if (component.local == Local::fifo)
         return fifo_verdict(loads, supply, effort);
+    if (component.local == Local::executor)
+        return executor(loads, supply, effort).verdict;
     if (!loads.empty() && misses(component, weakest_[number], candidate))
         return Verdict::misses;
     Responses responses(loads, supply);

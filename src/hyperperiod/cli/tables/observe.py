@@ -18,14 +18,15 @@ def observation_lines(result: ObservationResult) -> Iterator[str | Table]:
     tasks = sum(one.task is not None for one in result.threads)
     yield (
         f"{result.trace}: {format_time(result.span_ns)} on {len(result.cpus)} cpus,"
-        f" {tasks} tasks of {len(result.threads)} threads; measured, not proved"
+        f" {tasks} tasks of {len(result.threads)} {_what(result)}; measured, not proved"
     )
     for note in _notes(result):
         yield f"- {note}"
     often = [one for one in result.threads if one.kind != "rare"]
     if often:
-        yield _threads(often, result.margin)
-    yield _cpus(result)
+        yield _threads(often, result)
+    if not result.executors:
+        yield _cpus(result)
     rare = [
         f"{one.name} ({one.activations})"
         for one in result.threads
@@ -35,6 +36,10 @@ def observation_lines(result: ObservationResult) -> Iterator[str | Table]:
         yield f"fewer than {result.least} activations: {some_names(rare)}"
     if result.ended_early:
         yield f"ended with fewer: {result.ended_early} threads"
+
+
+def _what(result: ObservationResult) -> str:
+    return "callbacks" if result.executors else "threads"
 
 
 def _notes(result: ObservationResult) -> Iterator[str]:
@@ -59,9 +64,10 @@ def _notes(result: ObservationResult) -> Iterator[str]:
         yield "without flags of interrupts, who woke a thread may be whom an interrupt interrupted"
 
 
-def _threads(threads: list[ObservedThread], margin: float) -> Table:
+def _threads(threads: list[ObservedThread], result: ObservationResult) -> Table:
+    what, margin = _what(result), result.margin
     columns = [
-        *words("thread", "kind"),
+        *words(what.removesuffix("s"), "kind"),
         *numbers("jobs", rank=2),
         *numbers("period", "jitter"),
         *numbers("mean", "p99", rank=4),
@@ -70,7 +76,7 @@ def _threads(threads: list[ObservedThread], margin: float) -> Table:
         Column("woken by", rank=3, folds=16),
         Column("task", folds=16),
     ]
-    table = Table(f"threads; wcet is the longest execution time and {100 * margin:g} %", columns)
+    table = Table(f"{what}; wcet is the longest execution time and {100 * margin:g} %", columns)
     for one in threads:
         table.add_row(
             one.name,

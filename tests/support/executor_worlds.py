@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Drawn systems with executors in place of most schedulers."""
+
+from __future__ import annotations
+
+import random
+
+from hyperperiod.model import Domain, Scheduler, System
+
+
+def as_executor(one: Domain) -> Domain:
+    """The domain with its tasks as callbacks."""
+    tasks = tuple(task.replace(priority=None) for task in one.tasks)
+    return one.replace(scheduler=Scheduler.EXECUTOR, tasks=tasks)
+
+
+def with_executors(rng: random.Random, one: System) -> System:
+    """The system with executors in place of most schedulers, of the first domain in any case."""
+    first, *rest = one.domains
+    others = [as_executor(each) if rng.random() < 0.7 else each for each in rest]
+    return one.replace(domains=(as_executor(first), *others))
