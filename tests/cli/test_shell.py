@@ -72,7 +72,7 @@ def test_policies_and_hosts() -> None:
     assert words("compare", "x.toml", "--policies", "ptps,w") == ["ptps,wcps"]
     assert words("compare", "x.toml", "--policies", "ptps,pt") == []
     assert words("latency", "--policies", "ptps,crps,cr") == []
-    assert words("compare", "x.toml", "--hosts", "sim,x") == ["sim,xen"]
+    assert words("compare", "x.toml", "--hosts", "sim,xen-c") == ["sim,xen-credit2"]
     assert words("compare", "x.toml", "--hosts", "linux-eevdf,linux-q") == [
         "linux-eevdf,linux-quota"
     ]

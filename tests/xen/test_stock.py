@@ -4,6 +4,7 @@ before the run began, with the jobs that every host has."""
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,26 @@ def test_a_run_repeats_to_the_byte(host: str, tmp_path: Path) -> None:
         on(host, tmp_path / name, DOMAINS)
         found.append((tmp_path / name / "run.hpt").read_bytes())
     assert found[0] == found[1]
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_results_up_to_that_instant(tmp_path: Path) -> None:
+    need_xen("arm64-stock")
+    sent: list[int] = []
+
+    def progress(now_ns: int) -> None:
+        if now_ns >= 100 * MS and not sent:
+            sent.append(now_ns)
+            signal.raise_signal(signal.SIGINT)
+
+    one = System.of({"name": "s", "policy": "rtds", "domain": DOMAINS})
+    request = RunRequest(one, 60_000 * MS, 1, tmp_path / "run.hpt")
+    result = run(request, progress, XenOptions(folder=tmp_path).under("xen-credit2"))
+    assert result.interrupted
+    assert 100 * MS <= result.horizon_ns < 60_000 * MS
+    supplied_ns = sum(domain.supply_ns for domain in result.domains)
+    assert 0.9 * result.horizon_ns < supplied_ns <= result.horizon_ns
+    assert result.tasks[0].jobs == simulate(one, result.horizon_ns, 1).tasks[0].jobs
 
 
 @pytest.mark.slow
