@@ -35,7 +35,10 @@ class TaskSpec(NamedTuple):
 
 
 class DomainSpec(NamedTuple):
-    """A domain with one vcpu; `order` is static, edf, fifo or executor."""
+    """A domain with one vcpu; `order` is static, edf, fifo, executor, or "timers between".
+
+    The last is an executor that looks at timers (key 0) between any two callbacks.
+    """
 
     server: Params
     world: int
@@ -161,7 +164,7 @@ class _Play:
         """Smaller is first. Ties go to the job being executed under edf and fifo."""
         spec, job = self.tasks[task], self.waiting[task][0]
         order = self.domains[spec.domain].order
-        if order in ("static", "executor"):
+        if order not in ("edf", "fifo"):
             return spec.key, True, task
         executing = self.on[spec.domain] == task and self.executed[spec.domain]
         return (job.release + (spec.deadline if order == "edf" else 0), not executing, task)
@@ -172,10 +175,12 @@ class _Play:
             offers = [
                 t for t, spec in enumerate(self.tasks) if spec.domain == d and self.waiting[t]
             ]
-            if self.domains[d].order == "executor":
+            order = self.domains[d].order
+            if order in ("executor", "timers between"):
                 if self.on[d] is not None and self.executed[d]:
                     continue
-                offers = [t for t in offers if t in self.ready[d]] or offers
+                always = {t for t in offers if order != "executor" and self.tasks[t].key == 0}
+                offers = [t for t in offers if t in self.ready[d] | always] or offers
             best = min(offers, key=self.key, default=None)
             if best != self.on[d]:
                 self.executed[d] = False
@@ -224,10 +229,10 @@ class _Play:
         assert task is not None, "a vcpu that was granted has a job"
         job = self.waiting[task][0]
         self.executed[d] = True
-        if task not in self.ready[d]:
-            self.ready[d] = {
-                t for t, one in enumerate(self.tasks) if one.domain == d and self.waiting[t]
-            }
+        if not self.ready[d]:
+            tasks = enumerate(self.tasks)
+            self.ready[d] = {t for t, one in tasks if one.domain == d and self.waiting[t]}
+        self.ready[d].add(task)
         job.left -= 1
         if job.left > 0:
             return []

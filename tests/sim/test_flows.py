@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from tests.model_naive import flows as naive
 from tests.model_naive.model import Params, Policy, Setup
 from tests.support.drawn_devices import with_devices
+from tests.support.executor_worlds import as_executor
+from tests.support.flow_attack import analysis_of
 from tests.support.small_flows import GLOBAL, ORDERS, PARTITIONED, draw_system
 from tests.support.worlds import (
     Run,
@@ -253,8 +256,10 @@ def rank_of(system: System, one: Domain, inside: Task) -> int:
     return (inside.priority if one.scheduler is Scheduler.FP else inside.period_ns) or 0
 
 
-def naive_outcome(one: System, seed: int, ticks: int) -> naive.Outcome:
-    """The same system, in the words of the naive model."""
+def naive_outcome(
+    one: System, seed: int, ticks: int, orders: Mapping[str, str] = ORDERS
+) -> naive.Outcome:
+    """The same system, in the words of the naive model, which has those for schedulers."""
     together = one.policy.scope is Scope.GLOBAL
     words = (one.policy.budget, one.policy.order, one.policy.slack)
     rules = Policy(*map(str, words))  # type: ignore[arg-type]
@@ -267,7 +272,7 @@ def naive_outcome(one: System, seed: int, ticks: int) -> naive.Outcome:
             d.interface.period_ns, d.interface.budget_ns, periods.index(d.interface.period_ns)
         )
         world = 0 if together else d.pcpu or 0
-        domains.append(naive.DomainSpec(params, world, ORDERS[str(d.scheduler)]))
+        domains.append(naive.DomainSpec(params, world, orders[str(d.scheduler)]))
     placed = tasks_of(one)
     tasks = [
         naive.TaskSpec(
@@ -341,6 +346,24 @@ def agree(one: System, seed: int, ticks: int) -> None:
         got = [who for start, end, who, _ in ran.paid(pcpu) for _ in range(end - start)]
         assert got == grants_of(one, out, pcpu)
     assert violations(ran) == []
+
+
+def test_bounds_hold_where_timers_are_looked_at_between_callbacks() -> None:
+    """As some versions of rclcpp do: the simulator does not."""
+    bounded = 0
+    for number in range(40):
+        rng = random.Random(f"timers between:{number}")
+        one = draw_system(rng, "deferrable+fp+none")
+        one = one.replace(domains=tuple(map(as_executor, one.domains)))
+        out = naive_outcome(one, rng.randint(1, 99), 150, {"executor": "timers between"})
+        hops = [hop for flow in analysis_of(one).flows for hop in flow.hops]
+        bounds = {(hop.domain, hop.task): hop.bound_ns for hop in hops}
+        for placed, jobs in zip(tasks_of(one), out.jobs, strict=True):
+            bound = bounds.get((placed.domain.name, placed.task.name))
+            due = [(at, end) for at, end in jobs if bound is not None and at + bound < 150]
+            bounded += len(due)
+            assert all(end is not None and end <= at + (bound or 0) for at, end in due)
+    assert bounded > 200
 
 
 def hunt(policy: str, worlds: int, ticks: int) -> None:
