@@ -10,6 +10,7 @@ from __future__ import annotations
 import lzma
 import shutil
 import struct
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,26 @@ def test_a_file_of_trace_cmd_is_read(version: int, tmp_path: Path) -> None:
     result = answer(unpacked(f"version{version}.dat", tmp_path))
     (pump,) = [one for one in result["threads"] if one["name"] == "pump"]
     assert (pump["activations"], pump["priority"]) == (25, 49)
+    assert "flags" not in result, "they are there"
     assert abs(result["span_ns"] - 500 * MS) < MS
     assert result["resolution_ns"] == 1
     assert "damaged" not in result
+
+
+@pytest.mark.skipif(shutil.which("trace-cmd") is None, reason="no trace-cmd")
+def test_the_text_of_trace_cmd_says_the_same_in_each_of_its_forms(tmp_path: Path) -> None:
+    """With and without its own forms of events (-N), with states as numbers (-R)."""
+    file, text = unpacked("version7.dat", tmp_path), tmp_path / "text"
+    found = []
+    for form in ("-t", "-N", "-R"):
+        with text.open("wb") as out:
+            subprocess.run(["trace-cmd", "report", "-t", form, file], stdout=out, check=True)
+        found.append(answer(text))
+    assert found[0] == found[1] == found[2]
+    for one in (found[0], whole := answer(file)):
+        for thread in one["threads"]:
+            del thread["woken_by"]
+    assert found[0]["threads"] == whole["threads"]
 
 
 @pytest.mark.skipif(shutil.which("babeltrace2") is None, reason="no babeltrace2")
@@ -120,7 +138,7 @@ def test_what_a_tool_loses_stands_at_its_place(
     script = (
         f'echo "{line.format(1)}"; echo "CPU:0 [$5 EVENTS DROPPED]" >&2; echo "{line.format(2)}"'
     )
-    tool(tmp_path, "trace-cmd", f'[ "$4" = -t.dat ] && set -- a b c d 5; {script}', monkeypatch)
+    tool(tmp_path, "trace-cmd", f'[ "$5" = -t.dat ] && set -- a b c d 5; {script}', monkeypatch)
     Path("-t.dat").write_bytes(unpacked("version7.dat", tmp_path).read_bytes())
     result = CliRunner().invoke(main, ["observe", "--json", "--", "-t.dat"])
     found = checked(result.stdout)

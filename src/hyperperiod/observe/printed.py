@@ -25,8 +25,8 @@ _KERNEL_TRACES = ("kernel", ".")
 @contextmanager
 def printed_file(name: str) -> Iterator[io.BufferedReader]:
     """The text of a file of trace-cmd."""
-    # A name may begin with a dash.
-    with _printed(name, ["trace-cmd", "report", "-t", "-i", name], "trace-cmd") as text:
+    # All digits of times, and flags. A name may begin with a dash.
+    with _printed(name, ["trace-cmd", "report", "-t", "-l", "-i", name], "trace-cmd") as text:
         yield text
 
 
