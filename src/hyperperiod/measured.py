@@ -48,6 +48,7 @@ BENCHMARKS: Final = (
     "sweep",
     "convert",
     "long_trace",
+    "long_text",
     "xen_scheduler",
     "xen_text",
     "xen_slop",

@@ -207,14 +207,16 @@ def forked(parent: int, child: int) -> str:
 
 
 def test_who_ran_is_read_of_switches() -> None:
-    """Threads are called like their vcpus, processes of a command come of its supervisor."""
+    """Threads are called like their vcpus and come of the process of their domain, as those of a
+    command come of its supervisor; whoever else has the name of a vcpu is nobody."""
     one = of(A, REST | COMMAND)
     text = [
-        "# tracer: nop\n", switched(2, -5, "d0.0", 7), forked(20, 21), forked(21, 22),
-        forked(30, 31), switched(3, 0.5, "d0.0", 7), switched(2, 1, "yes", 22),
-        switched(2, 2.5, "kworker/2", 31), switched(2, 3, "swapper/2", 0),
+        "# tracer: nop\n", forked(6, 7), switched(2, -5, "d0.0", 7), forked(20, 21),
+        forked(21, 22), forked(30, 31), switched(3, 0.5, "d0.0", 7), switched(2, 1, "yes", 22),
+        switched(2, 2.5, "kworker/2", 31), switched(2, 2.75, "d0.0", 32),
+        switched(2, 3, "swapper/2", 0),
     ]  # fmt: skip
-    files = {"begun": b"1000000000 2", "supervisor1": b"20\n"}
+    files = {"begun": b"1000000000 2", "process0": b"6\n", "supervisor1": b"20\n"}
     records = switches(one, files | {"switches": "".join(text).encode()}).records
     rows = zip(records["time_ns"].tolist(), records["kind"].tolist(), records["vcpu"].tolist(),
                records["flags"].tolist(), strict=True)  # fmt: skip
@@ -222,6 +224,7 @@ def test_who_ran_is_read_of_switches() -> None:
         (0, Kind.RUN, 0, 0),
         (1 * MS, Kind.RUN, 1, 0),
         (int(2.5 * MS), Kind.IDLE, NONE, STOLEN),
+        (int(2.75 * MS), Kind.IDLE, NONE, STOLEN),
         (3 * MS, Kind.IDLE, NONE, 0),
     ]
     assert set(records["pcpu"].tolist()) == {0}

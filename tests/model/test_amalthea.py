@@ -26,8 +26,9 @@ def test_a_model_becomes_a_system() -> None:
     assert (system.pcpus, on_a.pcpu, on_b.pcpu, on_a.scheduler) == (2, 0, 1, "fp")
     angle, diagnosis = on_a.tasks
     # 60,000, 30,001 and 900 ticks of 12.5 ns, rounded up.
-    assert (angle.wcet_ns, angle.period_ns, angle.deadline_ns) == (1_136_263, 5000 * US, 3000 * US)
+    assert (angle.wcet_ns, angle.period_ns) == (1_136_263, 5000 * US)
     assert (angle.offset_ns, angle.jitter_ns) == (1000 * US, 150 * US)
+    assert angle.deadline_ns == 2850 * US, "a limit of 3 ms less the jitter"
     assert (diagnosis.kind, diagnosis.period_ns, diagnosis.wcet_ns) == (
         "sporadic", 100_000 * US, 2500 * US,
     )  # fmt: skip
@@ -56,7 +57,7 @@ def test_nothing_is_less_demanding_than_the_model(tmp_path: Path) -> None:
     """The shorter of two limits counts; work is rounded up, periods and limits are rounded down."""
     more = STEERING[STEERING.index("    <requirements") : STEERING.index("  </constraintsModel>")]
     system = changed(tmp_path, more, more + more.replace('value="3"', 'value="5"'))
-    assert system.domains[0].tasks[0].deadline_ns == 3000 * US
+    assert system.domains[0].tasks[0].deadline_ns == 2850 * US
     old = '<recurrence value="10" unit="ms"/>'
     system = changed(tmp_path, old, '<recurrence value="10000000001" unit="ps"/>')
     assert system.domains[1].tasks[0].period_ns == 10_000 * US
@@ -111,10 +112,12 @@ def test_a_pipe_is_known_by_its_text(tmp_path: Path) -> None:
         ('definition="OSEK?', 'definition="Lottery?', "the algorithm Lottery"),
         ('<schedulingParameters priority="7"/>', "", "no priority"),
         ('priority="7"', 'priority="high"', "'high'"),
+        ('IntegerObject" value="2"', 'IntegerObject" value="10"', "priority: that of another"),
         ('<recurrence value="5" unit="ms"/>', "", "no recurrence"),
         ('<recurrence value="5" unit', '<recurrence value="-5" unit', "'-5'"),
         ('<lowerBound value="0" unit="us"/>', '<lowerBound value="-1" unit="us"/>', "'-1'"),
         (f"{DEFAULT}{OWN}Fast", f"{OWN}Slow", "nothing for cores of Fast"),
+        ('<upperBound value="150"', '<upperBound value="3000"', "jitter: 3000000ns"),
         ("</tasks>", "</tasks><isrs/>", "an interrupt"),
         ("<am:Amalthea ", "<!DOCTYPE a><am:Amalthea ", "a document type"),
         ("am:Amalthea", "am:Other", "the element am:Other as the outermost"),

@@ -50,6 +50,7 @@ def test_a_system(tmp_path: Path) -> None:
     assert part1.tasks[0].wcet_ns == 22_500_000
     assert part1.tasks[0].offset_ns == 3 * MS
     assert part1.tasks[1].jitter_ns == 10 * MS
+    assert part1.tasks[1].deadline_ns == 590 * MS, "it counts from before the jitter"
     assert (part2.scheduler, part2.interface_period_ns) == (Scheduler.EDF, None)
     assert (outer.scheduler, outer.interface_period_ns) == (Scheduler.DM, 20 * MS)
     assert outer.domains[0].name == "inner"
@@ -163,6 +164,8 @@ TASK = '<task name="t" p="50" d="50" e="1"/>'
         (GOOD.replace('name="outer" ', ""), 10, "component name", "found nothing"),
         (GOOD.replace('cs="0"', 'cs="-1"'), 4, "task t1 cs", "CARTS time units"),
         (GOOD.replace('cs="0"', 'delta_rel="1"'), 4, "task t1 delta_rel", "not modelled"),
+        (GOOD.replace('jitter="10"', 'jitter="201"'), 4, "task t1 jitter", "below another"),
+        (GOOD.replace('jitter="10"', 'jitter="600"'), 4, "jitter", "less than the deadline"),
         (GOOD.replace("jitter", "jiter"), 4, "task t1 jiter", "did you mean jitter?"),
         (GOOD.replace('vmips="0"', 'numVCPUs="2"'), 10, "numVCPUs", "several only under gEDF"),
         ("<component>" * 3, 1, "component", "as the outermost element"),

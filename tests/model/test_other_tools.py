@@ -193,7 +193,8 @@ EQUALS = [
      "sporadic_task slow period"),
     ("cheddar.xml", {POSIX: "DEADLINE_MONOTONIC", "<jitter>0.5<": "<jitter>0<", ">40<": ">8<"},
      "sporadic_task slow deadline"),
-    ("cheddar.xml", {POSIX: "DEADLINE_MONOTONIC"}, "periodic_task fast jitter"),
+    ("cheddar.xml", {POSIX: "DEADLINE_MONOTONIC", "<deadline>8<": "<deadline>40.1<"},
+     "periodic_task fast jitter"),
     ("simso.xml", {"ers.FP": "ers.RM", '"Sporadic"': '"Periodic"', 'period="0.0"': 'period="10"'},
      "task TASK T2 period"),
 ]  # fmt: skip

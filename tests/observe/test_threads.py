@@ -110,6 +110,21 @@ def test_older_kernels_mark_preemption_in_any_state(tmp_path: Path) -> None:
     assert (found["activations"], found["cost_max_ns"]) == (1, 45_000)
 
 
+def test_states_may_be_numbers_and_flags_stand_beside_the_cpu(tmp_path: Path) -> None:
+    """So `trace-cmd report -R` and `-l` write them; a preempted thread has a bit of its own."""
+    lines = in_order(
+        jobs(PUMP, 30, 10_000, 500),
+        [switch(2000, VALVE, "R+", LOG, 1), switch(2500, LOG, "S", VALVE, 1)],
+    )
+    for sign, number in (("S", "1"), ("R+", "256"), ("R", "0")):
+        numbers = [line.replace(f"prev_state={sign} ==>", f"prev_state={number}") for line in lines]
+        assert numbers != lines
+        assert observed(tmp_path, numbers) == observed(tmp_path, lines)
+    beside = [re.sub(r"\[00(\d)\] (d..2.) ", r"  \1\2 ", line) for line in lines]
+    assert beside[0] != lines[0]
+    assert observed(tmp_path, beside) == observed(tmp_path, lines)
+
+
 def test_a_trace_begins_and_ends_in_jobs_that_do_not_count(tmp_path: Path) -> None:
     lines = [
         switch(10, PUMP, "S", IDLE),

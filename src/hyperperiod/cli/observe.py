@@ -182,10 +182,11 @@ def observe(
     as_json: bool,
 ) -> None:
     """TRACE is text of ftrace, as the kernel, `trace-cmd report`, `perf script` or `babeltrace2`
-    write it, plain or packed (.gz), or - for standard input; or a trace of Perfetto (.pftrace), of
-    ours (.hpt), or of Xen, as `xentrace` writes it, where a vcpu is a thread. From when a thread is
-    woken up to when it sleeps again is one job. Found are execution times, periods, jitter, who
-    wakes up whom: measured, not proved. Interfaces and pcpus are left open: `fit` chooses them.
+    write it, plain or packed (.gz), or - for standard input; or a file of trace-cmd (trace.dat), a
+    folder of LTTng, a trace of Perfetto (.pftrace), of ours (.hpt), or of Xen, as `xentrace` writes
+    it, where a vcpu is a thread. From when a thread is woken up to when it sleeps again is one job.
+    Found are execution times, periods, jitter, who wakes up whom: measured, not proved. Interfaces
+    and pcpus are left open: `fit` chooses them.
     """
     if (trace_file is None) == (live_ns is None):
         found = "neither TRACE nor --live" if live_ns is None else "--live beside TRACE"

@@ -7,7 +7,7 @@ and the result are those of a system without servers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from hyperperiod.hosts import Stock
@@ -16,7 +16,7 @@ from hyperperiod.hosts.rings import Ring, new_records, silent_ring
 from hyperperiod.model import Domain, InputError, System
 from hyperperiod.model.own_vcpu import OwnVcpu
 from hyperperiod.model.vcpus import bandwidth_of, interface_result
-from hyperperiod.observe.events import Switch
+from hyperperiod.observe.events import Switch, Thread
 from hyperperiod.trace.format import STOLEN, Kind
 
 WEIGHT: Final = 1000
@@ -52,22 +52,19 @@ def switched_ring(
     switches: Sequence[Switch],
     epoch_ns: int,
     cpus: Sequence[int],
-    vcpus: Mapping[str, int],
-    numbers: Mapping[int, int] | None = None,
+    vcpu_of: Callable[[Thread], int | None],
 ) -> Ring:
     """Returns who ran when, as records of a trace, from what was recorded of switches.
 
-    A vcpu is known by its thread's name, or else by its `numbers`. Whoever is not of the system has
-    stolen the time, on the pcpu that is at its place in `cpus`.
+    A thread is a vcpu of the system, or it has stolen the time. The pcpu is at its place in `cpus`.
     """
     records = new_records(len(switches), Kind.IDLE, 0)
     for record, event in zip(records, switches, strict=True):
-        name, number, _ = event.after
         record["time_ns"], record["pcpu"] = max(0, event.time_ns - epoch_ns), cpus.index(event.cpu)
-        vcpu = vcpus.get(name, (numbers or {}).get(number))
+        vcpu = vcpu_of(event.after)
         if vcpu is not None:
             record["kind"], record["vcpu"], record["payer"] = Kind.RUN, vcpu, vcpu
-        elif number:
+        elif event.after[1]:
             record["flags"] = STOLEN
     return Ring(silent_ring().header, records, 0)
 

@@ -55,7 +55,7 @@ class Callbacks:
             if event is None or event.time_ns >= TIME_LIMIT_NS:
                 self.lines.pass_over(line)
                 continue
-            if any(self.lines.reach(event.time_ns)):
+            if self.lines.reach(event.time_ns):
                 self._open.clear()
             if event.name.startswith("ros2:") and {"vpid", "vtid"} <= event.said.keys():
                 try:

@@ -108,18 +108,22 @@ class Events:
         self.lost += count
         self.misses = True
 
-    def reach(self, time_ns: int) -> Iterator[Gap]:
-        """Takes note of an event; yields a gap if something may be missing before it."""
+    def reach(self, time_ns: int) -> Gap | None:
+        """Takes note of an event; returns a gap if something may be missing before it."""
         self.events += 1
+        if self.first_ns is None:
+            self.first_ns = time_ns
         if self._now_ns > time_ns:
             self.backward += 1
             self.misses = True
-        if self.misses:
-            self.misses = False
-            yield Gap(time_ns)
+            self.first_ns = min(time_ns, self.first_ns)
+        else:
+            self.last_ns = max(time_ns, self.last_ns)
         self._now_ns = time_ns
-        self.first_ns = time_ns if self.first_ns is None else min(time_ns, self.first_ns)
-        self.last_ns = max(time_ns, self.last_ns)
+        if not self.misses:
+            return None
+        self.misses = False
+        return Gap(time_ns)
 
 
 def sleeps_and_ends(state: int) -> tuple[bool, bool]:

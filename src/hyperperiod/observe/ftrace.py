@@ -4,12 +4,12 @@
     <idle>-0     [001] d..2. 12.345678: sched_waking: comm=pump pid=42 prio=49 target_cpu=001
 
 So the kernel writes it (`/sys/kernel/tracing/trace`), with the columns of flags and of the process
-or without them; so do `trace-cmd report`, which may write a thread as `pump:42 [49]`, and
-`perf script`; lines of `babeltrace2` are turned into such ones first. Other events are passed over,
-and so are comments and stacks. A line that is none of these is damaged: it is counted, and the
-first is kept with its number; if it names an event of the scheduler, that is missing. A last line
-without an end was cut off and is not believed. Nothing is kept but counts, and the process of each
-thread.
+or without them; so do `trace-cmd report`, which may write a thread as `pump:42 [49]`, the cpu and
+flags as `1d..2.` (-l) and states as numbers (-R), and `perf script`; lines of `babeltrace2` are
+turned into such ones first. Other events are passed over, and so are comments and stacks. A line
+that is none of these is damaged: it is counted, and the first is kept with its number; if it names
+an event of the scheduler, that is missing. A last line without an end was cut off and is not
+believed. Nothing is kept but counts, and the process of each thread.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 
 from hyperperiod.model.units import TIME_LIMIT_NS
 from hyperperiod.observe.babeltrace import Babeltrace
@@ -30,25 +31,30 @@ from hyperperiod.observe.events import (
     Exit,
     Interrupt,
     Switch,
+    Thread,
     Wake,
     shown,
+    sleeps_and_ends,
 )
 
 LINE_LIMIT = 4096
 """No line of these tools is longer, and no search in one takes long."""
 _ENDLESS = 1 << 20
 """What has so many bytes without an end of line is no line: a device, or blocks of zeros."""
+_REMEMBERED = 4096
+"""So many texts of switches, and of threads, are read once for all the lines that have them."""
 _NO_TRACE = 100_000
 """What has so many lines without an event is no trace."""
 
 # Thread, process (perf: before the thread), cpu, flags, time, event, and what is said of it.
 _LINE = re.compile(
     r"\s*+(?:\S.{0,40}?)(?:-|\s+)(\d{1,10})(?:/(\d{1,10}))?\s+(?:\(\s*(\d{1,10}|-+)\)\s+)?"
-    r"\[(\d{1,5})\]\s+(?:(\S{4,8})\s+)?(\d{1,10})\.(\d{6,9}):\s+(?:\w+:)?(\w+):\s*(.*)"
+    r"(?:\[(\d{1,5})\]\s+(?:(\S{4,8})\s+)?|(\d{1,5})([^\s\d]\S{3,7})\s+)"
+    r"(\d{1,10})\.(\d{6,9}):\s+(?:\w+:)?(\w+):\s*(.*)"
 )
 _SWITCH = (
     re.compile(
-        r"prev_comm=(.*?) prev_pid=(\d+) prev_prio=(-?\d+) prev_state=(\S+) ==>"
+        r"prev_comm=(.*?) prev_pid=(\d+) prev_prio=(-?\d+) prev_state=(\S+)(?: ==>)?"
         r" next_comm=(.*?) next_pid=(\d+) next_prio=(-?\d+)"
     ),
     re.compile(r"(.*?):(\d+) \[(-?\d+)\] (\S+) ==> (.*):(\d+) \[(-?\d+)\]"),
@@ -79,10 +85,21 @@ class TraceLines(Events):
             if self.lines > _NO_TRACE and not self.events:
                 return
             match = _LINE.match(self._kernel_line(line) if line.startswith("[") else line)
-            if match is not None:
-                yield from self._event(match, line)
-            else:
+            if match is None:
                 self.pass_over(line)
+                continue
+            seconds, decimals = match.group(8, 9)
+            unit_ns: int = 10 ** (9 - len(decimals))
+            time_ns = int(seconds) * 10**9 + int(decimals) * unit_ns
+            if time_ns >= TIME_LIMIT_NS:
+                self._damage(line)
+                continue
+            if unit_ns < self.resolution_ns:
+                self.resolution_ns = unit_ns
+            if gap := self.reach(time_ns):
+                yield gap
+            if event := self._event(match, time_ns, line):
+                yield event
 
     def _kernel_line(self, line: str) -> str:
         """Returns a line of babeltrace2 as the kernel writes it, or else as it is."""
@@ -106,38 +123,34 @@ class TraceLines(Events):
         except (EOFError, zlib.error, gzip.BadGzipFile):
             self.is_cut = True
 
-    def _event(self, match: re.Match[str], line: str) -> Iterator[Event]:
-        first, second, process, cpu, flags, seconds, decimals, event, said = match.groups()
-        time_ns = int(seconds) * 10**9 + int(decimals.ljust(9, "0"))
-        if time_ns >= TIME_LIMIT_NS:
-            self._damage(line)
-            return
+    def _event(self, match: re.Match[str], time_ns: int, line: str) -> Event | None:
+        """Returns what a line says, if that is about threads; takes note of their processes."""
+        first, second, process, cpu, flags, same_cpu, same_flags, _, _, event, said = match.groups()
+        cpu, flags = cpu or same_cpu, flags or same_flags
         pid = int(second or first)
         if second is not None or (process is not None and process[0] != "-"):
             self.processes[pid] = int(first if second is not None else process)
-        self.resolution_ns = min(self.resolution_ns, 10 ** (9 - len(decimals)))
-        yield from self.reach(time_ns)
         if event == "sched_switch":
-            found = _either(_SWITCH, said)
-            if found is None:
+            switch = _switch(said)
+            if switch is None:
                 self._damage(line)
-                return
+                return None
             self.switches += 1
-            yield _switch(time_ns, int(cpu), found)
-        elif event in INTERRUPTS:
-            yield Interrupt(time_ns, int(cpu), *INTERRUPTS[event])
-        elif event in WAKES or event == "sched_process_exit":
-            found = _either(_THREAD, said)
-            if found is None:
-                self._damage(line)
-            elif event in WAKES:
-                who = (found[1], int(found[2]), int(found[3]))
-                # The third flag says in what the cpu is: h and H a handler, s a softirq.
-                self.has_flags |= flags is not None
-                waker = 0 if flags and flags[2] in "hHsZz" else pid
-                yield Wake(time_ns, int(cpu), who, waker, WAKES[event])
-            else:
-                yield Exit(time_ns, int(found[2]))
+            return Switch(time_ns, int(cpu), *switch)
+        if event in INTERRUPTS:
+            return Interrupt(time_ns, int(cpu), *INTERRUPTS[event])
+        if event not in WAKES and event != "sched_process_exit":
+            return None
+        who = _thread(said)
+        if who is None:
+            self._damage(line)
+            return None
+        if event == "sched_process_exit":
+            return Exit(time_ns, who[1])
+        # The third flag says in what the cpu is: h and H a handler, s a softirq.
+        self.has_flags |= flags is not None
+        waker = 0 if flags and flags[2] in "hHsZz" else pid
+        return Wake(time_ns, int(cpu), who, waker, WAKES[event])
 
     def pass_over(self, line: str) -> None:
         """Takes note of a line without an event: of a loss, or that it is damaged."""
@@ -161,15 +174,24 @@ def _either(forms: tuple[re.Pattern[str], re.Pattern[str]], said: str) -> re.Mat
     return forms[0].match(said) or forms[1].match(said)
 
 
-def _switch(time_ns: int, cpu: int, found: re.Match[str]) -> Switch:
+# The same threads give way to one another again and again.
+@lru_cache(_REMEMBERED)
+def _thread(said: str) -> Thread | None:
+    found = _either(_THREAD, said)
+    return found and (found[1], int(found[2]), int(found[3]))
+
+
+@lru_cache(_REMEMBERED)
+def _switch(said: str) -> tuple[Thread, bool, bool, Thread] | None:
+    """Returns who gives way, whether to sleep, whether for good, and to whom."""
+    found = _either(_SWITCH, said)
+    if found is None:
+        return None
     before, pid, prio, state, after, next_pid, next_prio = found.groups()
-    # R is runnable; older kernels mark with + any state in which a thread is preempted.
-    sleeps = not state.startswith("R") and not state.endswith("+")
-    return Switch(
-        time_ns,
-        cpu,
-        (before, int(pid), int(prio)),
-        sleeps,
-        sleeps and state[0] in "XxZ",
-        (after, int(next_pid), int(next_prio)),
-    )
+    if state.isdecimal():
+        sleeps, ends = sleeps_and_ends(int(state))
+    else:
+        # R is runnable; older kernels mark with + any state in which a thread is preempted.
+        sleeps = not state.startswith("R") and not state.endswith("+")
+        ends = sleeps and state[0] in "XxZ"
+    return (before, int(pid), int(prio)), sleeps, ends, (after, int(next_pid), int(next_prio))

@@ -33,6 +33,7 @@ from hyperperiod.observe.events import Events, shown
 from hyperperiod.observe.ftrace import TraceLines
 from hyperperiod.observe.jobs import INTERRUPT, Machine, Series, Thread
 from hyperperiod.observe.perfetto import PerfettoEvents, is_perfetto
+from hyperperiod.observe.printed import TRACE_DAT, printed_file, printed_folder
 from hyperperiod.observe.releases import Grid
 from hyperperiod.observe.result import (
     DamagedLine,
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
     from hyperperiod.trace.jobs import RecordedJob
 
 ALLOWED = (
-    "a trace: text of ftrace, trace-cmd, perf script or babeltrace2, plain or .gz, .pftrace, .hpt"
-    " or what xentrace wrote"
+    "a trace: text of ftrace, trace-cmd, perf script or babeltrace2, plain or .gz; trace.dat,"
+    " a folder of LTTng, .pftrace, .hpt or what xentrace wrote"
 )
 CALLBACKS_ALLOWED = (
     "text of babeltrace2 with events of ros2_tracing, recorded with the contexts vpid and vtid"
@@ -136,18 +137,27 @@ def _events(name: str, file: io.BufferedReader, cpu_hz: int | None) -> Events | 
         packed = gzip.GzipFile(fileobj=file)
         # What is damaged is said when it is read.
         with suppress(EOFError, OSError, zlib.error):
-            if is_perfetto(packed.peek(64)[:64]):
-                found = "a trace of Perfetto, packed by gzip"
+            if whose := _whose(packed.peek(64)[:64]):
+                found = f"a trace of {whose}, packed by gzip"
                 raise InputError(shown_name(name), None, "", found, "unpacked: gunzip does it")
         return TraceLines(packed)
-    is_ours = start.startswith(b"HPTRACE1")
-    if not is_ours and not is_perfetto(start):
+    whose = _whose(start)
+    if whose is None:
         return TraceLines(file)
     if name == STDIN:
-        found = f"a trace of {'ours' if is_ours else 'Perfetto'} on standard input"
+        found = f"a trace of {whose} on standard input"
         raise InputError(shown_name(name), None, "", found, "text")
     require_file(name, ALLOWED)
-    return None if is_ours else PerfettoEvents(file)
+    return PerfettoEvents(file) if whose == "Perfetto" else None
+
+
+def _whose(start: bytes) -> str | None:
+    """Returns whose trace begins like this, if it is no text."""
+    if start.startswith(b"HPTRACE1"):
+        return "ours"
+    if start.startswith(TRACE_DAT):
+        return "trace-cmd"
+    return "Perfetto" if is_perfetto(start) else None
 
 
 def _common(name: str, asked: Asked) -> dict[str, Any]:
@@ -231,10 +241,18 @@ def _opened(name: str) -> Iterator[io.BufferedReader]:
     """The bytes of a file or of standard input, of which the first can be looked at; InputError if
     they cannot be read, now or later."""
     try:
-        if name != STDIN:
+        if name not in ("", STDIN) and Path(name).is_dir():
+            with printed_folder(name, ALLOWED) as text:
+                yield text
+        elif name != STDIN:
             require_readable(name, ALLOWED)
             with Path(name).open("rb") as file:
-                yield file
+                if not file.peek(len(TRACE_DAT)).startswith(TRACE_DAT):
+                    yield file
+                    return
+            require_file(name, ALLOWED)
+            with printed_file(name) as text:
+                yield text
         elif sys.stdin is None:
             raise InputError(shown_name(name), None, "", "a closed standard input", ALLOWED)
         else:

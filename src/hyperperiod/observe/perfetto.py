@@ -144,7 +144,8 @@ class PerfettoEvents(Events):
                 self.misses = True
                 (missing.add if event.begins else missing.discard)(event.cpu)
             elif not missing:
-                yield from self.reach(event.time_ns)
+                if gap := self.reach(event.time_ns):
+                    yield gap
                 self.switches += isinstance(event, Switch)
                 yield event
 

@@ -64,7 +64,8 @@ class XenTrace(Events):
                 self.lose(words[0])
                 before.clear()
             elif event & ~_STATES == _STATE_CHANGE and words:
-                yield from self.reach(time_ns)
+                if gap := self.reach(time_ns):
+                    yield gap
                 old, new, who = event >> 8 & 3, event >> 4 & 3, self._thread(words[0])
                 if old == _RUNNING:
                     before[pcpu] = who, new != _RUNNABLE

@@ -374,15 +374,16 @@ def _process(
 ) -> str:
     epoch = f"$((epoch + {workload.offset_ns}))" if workload else "$epoch"
     own = [vcpu for vcpu in vcpus_of(system) if vcpu.domain_index == number]
-    servers, enter = " ".join(map(name_of, own)), ""
+    servers, enter, kept = " ".join(map(name_of, own)), "", ""
     if scheduler is not None:
         servers = " ".join(stock.server_word(vcpu, scheduler) for vcpu in own)
         enter = f"inside {stock.group_of(system, number)} {stock.mask(cpus)} "
+        kept = f'echo $! >"$left/$run/{stock.process_of(number)}"\n'
     return (
         f'sed "s/{EPOCH}/epoch={epoch}/" "$words/$run/{number}" >"$tmp/$run/words{number}"\n'
         f'{enter}tasks "$tmp/$run/words{number}" "$left/$run/ring{number}"'
         f' "$tmp/$run/ready{number}" {servers} &\n'
-        'tasks="$tasks $!"\n'
+        f'tasks="$tasks $!"\n{kept}'
     )
 
 

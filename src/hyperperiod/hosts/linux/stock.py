@@ -14,7 +14,8 @@ and deadlines of tasks the kernel is told nothing. Which of the cpus they are on
 choice.
 
 Who ran when is what the kernel's own record of switches says (ftrace), to the microsecond: threads
-have the names of their vcpus, and a command's processes are those that came of the first one.
+have the names of their vcpus, and came of the processes of their domains, as all of a command's
+came of its first one.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ from hyperperiod.model import (
 from hyperperiod.model.errors import some_names
 from hyperperiod.model.readers.libvirt import PERIODS_NS
 from hyperperiod.model.vcpus import bandwidth_of
-from hyperperiod.observe.events import Switch
+from hyperperiod.observe.events import Switch, Thread
 from hyperperiod.observe.ftrace import TraceLines
 
 MOST_WEIGHT: Final = 10_000
@@ -275,6 +276,11 @@ def supervisor_of(placed: PlacedTask) -> str:
     return f"supervisor{placed.id}"
 
 
+def process_of(number: int) -> str:
+    """The file, among those that a run leaves, with the process of the tasks of a domain."""
+    return f"process{number}"
+
+
 # --- what was recorded ---------------------------------------------------------------------------
 
 FORK: Final = re.compile(rb" pid=(\d+) child_comm=.* child_pid=(\d+)$", re.MULTILINE)
@@ -289,26 +295,44 @@ def switches(system: System, files: Mapping[str, bytes]) -> Ring:
     epoch_ns, *cpus = map(int, files["begun"].split())
     lines = TraceLines(io.BytesIO(text))
     vcpus = {name_of(vcpu): vcpu.id for vcpu in vcpus_of(system)}
-    pids = dict(_command_pids(system, files, text))
-    found = [one for one in lines.read() if isinstance(one, Switch) and one.cpu in cpus]
-    if lines.lost or lines.overwritten or lines.damaged:
-        raise FailedError("the kernel lost switches of the run; take a shorter horizon")
-    return switched_ring(found, epoch_ns, cpus, vcpus, pids)
-
-
-def _command_pids(
-    system: System, files: Mapping[str, bytes], text: bytes
-) -> Iterator[tuple[int, int]]:
-    """The processes of commands, each with the vcpu that it is on."""
     came_of: dict[int, list[int]] = {}
     for parent, child in FORK.findall(text):
         came_of.setdefault(int(parent), []).append(int(child))
+    pids = dict(_command_pids(system, files, came_of))
+    ours = {
+        pid
+        for number, domain in enumerate(system.domains)
+        if not commands.has_commands(domain)
+        for pid in _all_of([int(files[process_of(number)])], came_of)
+    }
+    found = [one for one in lines.read() if isinstance(one, Switch) and one.cpu in cpus]
+    if lines.lost or lines.overwritten or lines.damaged:
+        raise FailedError("the kernel lost switches of the run; take a shorter horizon")
+
+    def vcpu_of(thread: Thread) -> int | None:
+        name, pid, _ = thread
+        return vcpus.get(name) if pid in ours else pids.get(pid)
+
+    return switched_ring(found, epoch_ns, cpus, vcpu_of)
+
+
+def _command_pids(
+    system: System, files: Mapping[str, bytes], came_of: Mapping[int, Sequence[int]]
+) -> Iterator[tuple[int, int]]:
+    """The processes of commands, each with the vcpu that it is on."""
     for vcpu in vcpus_of(system):
         for placed in tasks_of(system):
             if placed.task.command is not None and _is_on(placed, vcpu):
                 # Who supervises the command is none of its processes.
-                waiting = list(came_of.get(int(files[supervisor_of(placed)]), ()))
-                while waiting:
-                    pid = waiting.pop()
+                first = came_of.get(int(files[supervisor_of(placed)]), ())
+                for pid in _all_of(first, came_of):
                     yield pid, vcpu.id
-                    waiting += came_of.get(pid, ())
+
+
+def _all_of(first: Sequence[int], came_of: Mapping[int, Sequence[int]]) -> Iterator[int]:
+    """Yields processes and threads, and all that came of them."""
+    waiting = list(first)
+    while waiting:
+        pid = waiting.pop()
+        yield pid
+        waiting += came_of.get(pid, ())

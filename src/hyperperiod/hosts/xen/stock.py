@@ -166,4 +166,5 @@ def switches(system: System, trace: bytes, header: RingHeader) -> Ring:
     if events.lost or events.is_cut:
         raise FailedError("Xen lost records of the run; take a shorter horizon")
     vcpus = {f"d{vcpu.domain_index + 1}v{vcpu.index}": vcpu.id for vcpu in vcpus_of(system)}
-    return switched_ring(found, header.epoch_ticks * NS_PER_S // hz, range(system.pcpus), vcpus)
+    epoch_ns = header.epoch_ticks * NS_PER_S // hz
+    return switched_ring(found, epoch_ns, range(system.pcpus), lambda thread: vcpus.get(thread[0]))

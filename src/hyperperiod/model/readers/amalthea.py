@@ -6,7 +6,8 @@ allocated to it one of its tasks: what its runnables take at most, at the core's
 wcet, its stimulus gives period, offset and jitter, an upper limit of its response time the
 deadline. OSEK and fixed priorities are `fp`, where the larger number is first, rate monotonic is
 `rm`, deadline monotonic `dm`, EDF `edf`. A periodic stimulus is a periodic task, a relative one a
-sporadic task with its shortest distance.
+sporadic task with its shortest distance. Nothing says whether a limit counts from before the
+jitter, so it is taken off. Equal priorities, which OSEK does not preempt, are refused.
 
 Labels and channels that runnables read and write take no time here. What decides when something
 runs and has no counterpart (interrupts, events that are waited for, semaphores, switches, tasks
@@ -30,11 +31,10 @@ from urllib.parse import unquote
 
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.locate import Lines
+from hyperperiod.model.readers.xml_tasks import KeyPath, find_equal, take_off_jitter
 from hyperperiod.model.readers.xml_tree import DEEPEST, Element, read_xml
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.model.values import TomlTable, plain_name
-
-KeyPath = tuple[str | int, ...]
 
 _ROOT = "Amalthea"
 _NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
@@ -148,6 +148,10 @@ class _Reader:
             if scheduler == "fp" and priority is not None:
                 table["priority"] = most - priority
             tasks.append(table)
+        for find in (find_equal, take_off_jitter):
+            if wrong := find(scheduler, tasks):
+                found = f"{wrong.key}: {wrong.found}"
+                raise self._refuse(inside[wrong.task][0], found, wrong.allowed)
         title = plain_name(name, "unnamed")
         return {"name": title, "scheduler": scheduler, "pcpu": core.number, "task": tasks}
 

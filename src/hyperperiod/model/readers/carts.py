@@ -14,7 +14,8 @@ pcpus together; RM inside a component is read as DM, as CARTS itself does. `min_
 choice among them to the analysis. `numVCPUs` is the number of vcpus of a gEDF component, or of
 pcpus of a gEDF system; without it a component has as many as its utilisation needs at least, and
 a system as many as its components together. A critical section (`cs`) blocks the tasks of its
-component that have shorter deadlines, each once and for the longest of them. What CARTS knows
+component that have shorter deadlines, each once and for the longest of them. Deadlines are less the
+jitter, as `xml_tasks.py` says. What CARTS knows
 and we do not model (cache delays, sections that cannot be interrupted) is refused unless it is
 zero. Two members of the same name become "name" and "name#2"; tasks that ask for no time are left
 out; `description` tells of both.
@@ -31,10 +32,9 @@ from pathlib import Path
 from hyperperiod.model.errors import InputError, did_you_mean
 from hyperperiod.model.limits import DEPTH_LIMIT
 from hyperperiod.model.locate import Lines
+from hyperperiod.model.readers.xml_tasks import KeyPath, take_off_jitter
 from hyperperiod.model.readers.xml_tree import Element, read_xml
 from hyperperiod.model.values import TomlTable, plain_name, unused_name
-
-KeyPath = tuple[str | int, ...]
 
 _GLOBAL = "periodic+edf+none+global"
 _POLICIES = {"DM": "ptps", "RM": "ptps", "EDF": "periodic+edf", "GEDF": _GLOBAL}
@@ -121,7 +121,7 @@ class _CartsReader:
         domain: TomlTable = {"name": name, "scheduler": scheduler}
         vcpus = self._vcpus(element, several=scheduler == "gedf")
         domain |= self._interface_period(element)
-        tasks = self._tasks(element, path)
+        tasks = self._tasks(element, path, scheduler)
         if tasks:
             domain["task"] = tasks
         if scheduler == "gedf":
@@ -130,7 +130,7 @@ class _CartsReader:
             domain["domain"] = self._components(element, path)
         return domain
 
-    def _tasks(self, component: Element, path: KeyPath) -> list[TomlTable]:
+    def _tasks(self, component: Element, path: KeyPath, scheduler: str) -> list[TomlTable]:
         elements = [element for element in component.inside if element.tag == "task"]
         tasks: list[TomlTable] = []
         kept: list[Element] = []
@@ -143,6 +143,10 @@ class _CartsReader:
             tasks.append(self._task(element, name))
             kept.append(element)
         self._block(kept, tasks)
+        # Who is blocked by whom goes by deadlines as well.
+        ordered = "dm" if any("blocking" in task for task in tasks) else scheduler
+        if wrong := take_off_jitter(ordered, tasks):
+            raise self._error(kept[wrong.task], wrong.key, wrong.found, wrong.allowed)
         return tasks
 
     def _block(self, elements: list[Element], tasks: list[TomlTable]) -> None:

@@ -140,9 +140,6 @@ class _CheddarReader(XmlTasks):
             if scheduler == "fp" and values_of(one).get("policy") != "SCHED_FIFO":
                 found_policy = repr(values_of(one).get("policy", ""))
                 raise self.refuse(one, "policy", found_policy, "SCHED_FIFO")
-            if scheduler == "dm" and self.number(one, "jitter", values_of(one).get("jitter", "0")):
-                allowed = "0: deadlines here are less the jitter, in another order"
-                raise self.refuse(one, "jitter", "one", allowed)
         return scheduler
 
     def _require_preemptive(self, of: Element) -> None:

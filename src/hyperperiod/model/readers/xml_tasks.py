@@ -5,7 +5,8 @@ A tool says a value of a task as an attribute, or as the text of an element insi
 which of them are times, in units of 1 ms, which are looked at by its reader, which say nothing
 about when a task runs, and which have to be 0, since we model only that. All others are refused.
 Work, jitter and offsets are rounded up to whole nanoseconds, periods and deadlines down. Deadlines
-there count from when a job should come, ours from when it does: jitter is taken off them.
+there count from when a job should come, ours from when it does: jitter is taken off them, and where
+that would order the tasks of deadline monotonic otherwise, they are refused.
 """
 
 from __future__ import annotations
@@ -56,6 +57,61 @@ def read_tree(file: str, text: str, root: str, *, with_text: bool = False) -> El
     return read_xml(file, text, place, with_text=with_text, deepest=_DEEPEST)
 
 
+class Misfit(NamedTuple):
+    """Why tasks cannot be ordered as the tool does it: the number of one, and what to say of it."""
+
+    task: int
+    key: str
+    found: str
+    allowed: str
+
+
+def find_equal(scheduler: str, tasks: list[TomlTable]) -> Misfit | None:
+    """Returns the first task that `fp`, `rm` or `dm` does not order against one before it."""
+    ranks = _ranks(scheduler, tasks)
+    for number, rank in enumerate(ranks):
+        if rank in ranks[:number]:
+            allowed = f"another for each under {scheduler}: the order of equals is not known"
+            return Misfit(number, _FIRST_BY[scheduler], "that of another task", allowed)
+    return None
+
+
+def take_off_jitter(scheduler: str, tasks: list[TomlTable]) -> Misfit | None:
+    """Takes the jitter of each task off its deadline; returns a task that has no deadline left, or
+    the first that deadline monotonic (`dm`) then has in another place."""
+    before = _order(scheduler, tasks)
+    for number, table in enumerate(tasks):
+        if "jitter" in table and (late_ns := _ns(table, "jitter")):
+            deadline_ns = floor(_ns(table, "deadline") - late_ns)
+            if deadline_ns <= 0:
+                return Misfit(number, "jitter", table["jitter"], "less than the deadline")
+            table["deadline"] = f"{deadline_ns}ns"
+    for first, then in zip(before, _order(scheduler, tasks), strict=True):
+        if first != then:  # it moved ahead: it has a jitter
+            found = f"{tasks[then]['jitter']}, which takes its deadline below another"
+            return Misfit(then, "jitter", found, "less: deadlines here are less the jitter")
+    return None
+
+
+def _order(scheduler: str, tasks: list[TomlTable]) -> list[int]:
+    ranks = _ranks(scheduler, tasks)
+    return sorted(range(len(ranks)), key=ranks.__getitem__)
+
+
+def _ranks(scheduler: str, tasks: list[TomlTable]) -> list[Fraction]:
+    """Returns what a scheduler orders tasks by, the smaller first; nothing if that changes."""
+    key = _FIRST_BY.get(scheduler)
+    if key is None:
+        return []
+    return [Fraction(one["priority"]) if key == "priority" else _ns(one, key) for one in tasks]
+
+
+def _ns(table: TomlTable, key: str) -> Fraction:
+    """Returns a time of a table, or without it the period; no limit holds for it yet."""
+    text: str = table[key if key in table else "period"]
+    return Fraction(text[:-2]) * NS_PER_UNIT[text[-2:]]
+
+
 def values_of(element: Element) -> dict[str, str]:
     """Returns what an element says, by name, without what it leaves empty."""
     said = [*element.attributes.items()]
@@ -82,20 +138,16 @@ class XmlTasks:
         here: KeyPath = ("domain", len(self.domains))
         self.lines[here] = element.line
         tables: list[TomlTable] = []
-        kind = scheduler[-2:]
-        ranks: list[object] = []
+        tasks, kind = list(tasks), scheduler[-2:]
         for one in tasks:
             self.lines[(*here, "task", len(tables))] = one.line
             names = {table["name"] for table in tables}
             tables.append(self._task(one, names))
             if kind == "fp":
                 tables[-1]["priority"] = -self.whole(one, "priority")
-            if key := _FIRST_BY.get(kind):
-                rank = tables[-1].get(key, tables[-1]["period"])
-                if rank in ranks:
-                    allowed = f"another for each under {kind}: the order of equals is not known"
-                    raise self.refuse(one, key, "that of another task", allowed)
-                ranks.append(rank)
+        for find in (find_equal, take_off_jitter):
+            if wrong := find(kind, tables):
+                raise self.refuse(tasks[wrong.task], wrong.key, wrong.found, wrong.allowed)
         if kind == "fp":
             highest = min(table["priority"] for table in tables)
             for table in tables:
@@ -161,7 +213,5 @@ class XmlTasks:
             if name in values or key in ("period", "wcet"):
                 value = self.number(element, name, values.get(name)) * NS_PER_UNIT["ms"]
                 times[key] = floor(value) if key in _ROUNDED_DOWN else ceil(value)
-        if late := times.get("jitter"):
-            times["deadline"] = times.get("deadline", times["period"]) - late
         name = unused_name(plain_name(values.get("name", ""), "unnamed"), names)
         return {"name": name, **{key: f"{value}ns" for key, value in times.items()}}
