@@ -24,6 +24,7 @@ from hyperperiod.model.changes import (
     overruns_of_tasks,
     swaps_in_order,
 )
+from hyperperiod.model.devices import devices_fit, with_devices, without_devices
 from hyperperiod.model.domain import Domain, priorities, unique_names, without_tasks
 from hyperperiod.model.exclusions import Narrower, excluded
 from hyperperiod.model.flow import Device, Flow, flows_through
@@ -151,13 +152,11 @@ class System(Part):
         frame_ns = self.major_frame_ns
         if frame_ns is not None:
             self._set(domains=tuple(pcpus.with_interface(one, frame_ns) for one in self.domains))
-        if self.devices:
-            from hyperperiod.model.devices import with_devices
-
-            if not self._device_findings():
-                plain = self.without_devices()
-                domains, flows = with_devices(self.devices, plain.domains, plain.flows)
-                self._set(domains=domains, flows=flows)
+        domains, flows = without_devices(self.domains, self.flows, self.devices)
+        self._set(domains=domains, flows=flows)
+        if self.devices and not self._device_findings():
+            domains, flows = with_devices(self.devices, self.domains, self.flows)
+            self._set(domains=domains, flows=flows)
 
     def _findings(self) -> Iterable[Finding]:
         if not self.domains:
@@ -172,29 +171,29 @@ class System(Part):
             yield from whole_quanta(self.spare, self.domains, self.changes, self.quantum_ns)
         yield from swaps_in_order(self.swaps, self.policy, self.pcpus)
         yield from changes_of_vcpus(self.changes, self.domains, self.policy, self.pcpus)
-        yield from self._device_findings() or without_tasks(self.domains)
-        yield from flows_through(self.flows, self.domains)
+        yield from self._device_findings() or self._findings_with_devices()
         yield from pcpus.table_fits(self.domains, self.policy, self.major_frame_ns)
         if self.major_frame_ns is not None:
             yield from excluded(Narrower.TABLE, self)
         yield from thefts_fit(self.stolen, self.pcpus)
         yield from overruns_of_tasks(self.overruns, self.domains)
 
+    def _findings_with_devices(self) -> Iterator[Finding]:
+        """Findings on what is whole only with the tasks and hops of devices."""
+        yield from without_tasks(self.domains)
+        yield from flows_through(self.flows, self.domains)
+
     def _device_findings(self) -> list[Finding]:
         if not self.devices and not any(flow.via or flow.out for flow in self.flows):
             return []
-        from hyperperiod.model.devices import devices_fit
-
         plain = self.without_devices()
         return list(devices_fit(self.devices, plain.domains, plain.flows))
 
     def without_devices(self) -> "System":
         """The system without the tasks and hops that are made of its devices, as its file is."""
-        if not self.devices:
-            return self
-        from hyperperiod.model.devices import without_devices
-
         domains, flows = without_devices(self.domains, self.flows, self.devices)
+        if domains is self.domains:
+            return self
         return self.replace(domains=domains, flows=flows)
 
     def policies_text(self, horizon_ns: int | None = None) -> str:

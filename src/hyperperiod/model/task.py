@@ -56,8 +56,6 @@ class Task(Part):
         unset="none",
     )
 
-    device: str = key("the device that it is made for", default="", name="")
-
     if TYPE_CHECKING:  # tools/signatures.py
 
         def __init__(
