@@ -18,13 +18,9 @@ from fractions import Fraction
 from hyperperiod.model.domain import Domain, default_tasks
 from hyperperiod.model.errors import did_you_mean
 from hyperperiod.model.flow import Device, Flow
-from hyperperiod.model.task import Task
+from hyperperiod.model.task import DeviceTask, Task
 from hyperperiod.model.values import NAME_LIMIT, Finding, duplicates
 from hyperperiod.model.words import SourceKind, TaskKind
-
-
-class DeviceTask(Task):
-    """A task that is made here, which is all that tells it from others."""
 
 
 def devices_fit(
@@ -181,8 +177,6 @@ def without_devices(
         for task in domain.tasks
         if isinstance(task, DeviceTask)
     }
-    if not made:
-        return domains, flows
     return tuple(map(_without_made, domains)), tuple(
         one.replace(
             hops=tuple(hop for hop in one.hops if hop not in made),

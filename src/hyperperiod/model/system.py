@@ -24,7 +24,6 @@ from hyperperiod.model.changes import (
     overruns_of_tasks,
     swaps_in_order,
 )
-from hyperperiod.model.devices import devices_fit, with_devices, without_devices
 from hyperperiod.model.domain import Domain, priorities, unique_names, without_tasks
 from hyperperiod.model.exclusions import Narrower, excluded
 from hyperperiod.model.flow import Device, Flow, flows_through
@@ -34,6 +33,7 @@ from hyperperiod.model.part import Part, key
 from hyperperiod.model.policy import Policy, PolicyChoice, Scope
 from hyperperiod.model.quantum import whole_quanta
 from hyperperiod.model.stolen import Stolen, thefts_fit
+from hyperperiod.model.task import DeviceTask
 from hyperperiod.model.units import format_time
 from hyperperiod.model.values import Finding, Name, PositiveTime, Time
 from hyperperiod.model.words import Sbf, SourceKind, TaskKind
@@ -152,9 +152,11 @@ class System(Part):
         frame_ns = self.major_frame_ns
         if frame_ns is not None:
             self._set(domains=tuple(pcpus.with_interface(one, frame_ns) for one in self.domains))
-        domains, flows = without_devices(self.domains, self.flows, self.devices)
-        self._set(domains=domains, flows=flows)
+        plain = self.without_devices()
+        self._set(domains=plain.domains, flows=plain.flows)
         if self.devices and not self._device_findings():
+            from hyperperiod.model.devices import with_devices
+
             domains, flows = with_devices(self.devices, self.domains, self.flows)
             self._set(domains=domains, flows=flows)
 
@@ -186,14 +188,18 @@ class System(Part):
     def _device_findings(self) -> list[Finding]:
         if not self.devices and not any(flow.via or flow.out for flow in self.flows):
             return []
+        from hyperperiod.model.devices import devices_fit
+
         plain = self.without_devices()
         return list(devices_fit(self.devices, plain.domains, plain.flows))
 
     def without_devices(self) -> "System":
         """The system without the tasks and hops that are made of its devices, as its file is."""
-        domains, flows = without_devices(self.domains, self.flows, self.devices)
-        if domains is self.domains:
+        if not any(isinstance(task, DeviceTask) for one in self.domains for task in one.tasks):
             return self
+        from hyperperiod.model.devices import without_devices
+
+        domains, flows = without_devices(self.domains, self.flows, self.devices)
         return self.replace(domains=domains, flows=flows)
 
     def policies_text(self, horizon_ns: int | None = None) -> str:
