@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hyperperiod.analysis import Analysis, resolve
 from hyperperiod.hosts import STOCK
-from hyperperiod.hosts.refuse import refuse, refuse_devices
+from hyperperiod.hosts.refuse import refuse
 from hyperperiod.model import InputError, Scheduler, System, partitions_alone, with_policy
 
 if TYPE_CHECKING:
@@ -143,7 +143,6 @@ def _run_recorded(
 
     system, horizon_ns, seed, trace_path = request
     refuse(system, horizon_ns, seed)
-    refuse_devices(system)
     analysis = analysis or Analysis(system)
     completed, guarantees = _prepared(analysis, trace_path)
     result = run(RunRequest(completed, horizon_ns, seed, trace_path, guarantees))

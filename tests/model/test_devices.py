@@ -77,6 +77,22 @@ def test_a_driver_without_a_server_is_not_endlessly_busy(tmp_path: Path) -> None
     one = loaded(tmp_path, text)
     assert [task.name for task in one.domains[0].tasks] == ["eth0 in", "eth0 out"]
     assert loaded(tmp_path, to_toml(one)) == one
+    hog = '[[domain.task]]\nname = "hog"\nkind = "busy"\nvcpu = 0\n[[domain]]\nname = "control"'
+    one = loaded(tmp_path, text.replace('[[domain]]\nname = "control"', hog))
+    assert [task.name for task in one.domains[0].tasks] == ["hog", "eth0 in", "eth0 out"]
+
+
+def test_what_was_made_goes_with_the_devices(tmp_path: Path) -> None:
+    one = loaded(
+        tmp_path,
+        TEXT.replace('name = "io"', 'name = "io"\nbest_effort = true', 1).replace(
+            'interface = { period = "1ms", budget = "300us" }\n', ""
+        ),
+    )
+    flows = tuple(flow.replace(via=None, out=None) for flow in one.flows)
+    plain = System.of({**vars(one), "devices": (), "flows": flows})
+    assert "eth0" not in to_toml(plain)
+    assert [flow.hops for flow in plain.flows] == [("control.law",)] * 2
 
 
 @pytest.mark.parametrize("policy", PARTITIONED[:2] + GLOBAL[:1])
@@ -108,6 +124,8 @@ REFUSED = [
     ),
     ('"fifo"', '"fifo"\nvcpus = 2', "17: device[0].driver: found 'io' with 2 vcpus", "one vcpu"),
     ('{ period = "8ms" }', CLOSED, '24: flow[0].source.kind: found "closed"', '"periodic" or'),
+    ("eth0", "e" * 61, "15: device[0].name: found 61 characters", "at most 60: the names of its"),
+    ('kind = "event"', 'kind = "event"\n"" = 1', "12: domain[1].task[0].: found the", "name, kind"),
     ("[[device]]", '[[domain]]\nname = "no"\n[[device]]', "14: domain[2].task", "at least one"),
 ]
 """A replacement in the file, and what a message says then."""
@@ -120,6 +138,21 @@ def test_refused(old: str, new: str, found: str, allowed: str, tmp_path: Path) -
         loaded(tmp_path, TEXT.replace(old, new, 1))
     assert found in str(caught.value)
     assert allowed in str(caught.value).partition("; allowed: ")[2]
+
+
+def test_a_domain_is_its_whole_name(tmp_path: Path) -> None:
+    """Neither is `io.control` a part of the driver `io`, nor `control` all of `control.2`."""
+    one = loaded(tmp_path, TEXT.replace("control", "io.control"))
+    assert one.flows[1].hops == ("io.eth0 in", "io.control.law")
+    with pytest.raises(InputError, match=r"hops\[0\]: found 'control.2.law', in the domain that"):
+        loaded(tmp_path, TEXT.replace("control", "control.2").replace('"io"', '"control.2"', 2))
+
+
+def test_a_finding_is_told_once(tmp_path: Path) -> None:
+    text = TEXT.replace('"control.law"', '"io.eth0 in"', 1).replace('{ period = "8ms" }', CLOSED)
+    with pytest.raises(InputError) as caught:
+        loaded(tmp_path, text)
+    assert [one.key for one in caught.value.problems] == ["flow[0].source.kind", "flow[0].hops[0]"]
 
 
 def test_a_name_that_is_the_device_s(tmp_path: Path) -> None:

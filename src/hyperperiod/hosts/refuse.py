@@ -32,15 +32,6 @@ def refuse_table(system: System) -> None:
         raise InputError("", None, "major_frame", "a table of windows", allowed)
 
 
-def refuse_devices(system: System) -> None:
-    """InputError for flows through devices, of which only the simulator has the rings."""
-    for number, flow in enumerate(system.flows):
-        if flow.via or flow.out:
-            found = f"{flow.name} through {flow.via or flow.out}"
-            allowed = "hops that are tasks: devices are simulated, this host has none"
-            raise InputError(system.name, None, f"flow[{number}]", found, allowed)
-
-
 def require_interfaces(system: System) -> None:
     """InputError for a domain that should have an interface and has none: hosts compute nothing."""
     for vcpu in vcpus_of(system):

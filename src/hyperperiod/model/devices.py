@@ -18,8 +18,8 @@ from fractions import Fraction
 from hyperperiod.model.domain import Domain, default_tasks
 from hyperperiod.model.errors import did_you_mean
 from hyperperiod.model.flow import Device, Flow
-from hyperperiod.model.task import Task
-from hyperperiod.model.values import Finding, duplicates
+from hyperperiod.model.task import DeviceTask, Task
+from hyperperiod.model.values import NAME_LIMIT, Finding, duplicates
 from hyperperiod.model.words import SourceKind, TaskKind
 
 
@@ -31,6 +31,10 @@ def devices_fit(
     known = {one.name: (index, one) for index, one in enumerate(domains)}
     for index, device in enumerate(devices):
         here = ("device", index)
+        too_long = len(device.task_out) - NAME_LIMIT
+        if too_long > 0:
+            allowed = f"at most {len(device.name) - too_long}: the names of its tasks are longer"
+            yield Finding((*here, "name"), f"{len(device.name)} characters", allowed)
         if device.driver not in known:
             allowed = f"a domain that drives it: {', '.join(known)}"
             allowed += did_you_mean(device.driver, known)
@@ -38,10 +42,11 @@ def devices_fit(
         else:
             number, driver = known[device.driver]
             yield from _driver(device, driver, number, here)
-    owners = {one.name: one.driver for one in devices}
+    own = {one.name: {f"{one.name}.{task.name}" for task in one.tasks} for one in domains}
+    beside = {one.name: own.get(one.driver, set()) for one in devices}
     made = {f"{one.driver}.{name}" for one in devices for name in (one.task_in, one.task_out)}
     for index, flow in enumerate(flows):
-        yield from _flow_through(flow, owners, made, ("flow", index))
+        yield from _flow_through(flow, beside, made, ("flow", index))
 
 
 def _driver(
@@ -69,29 +74,28 @@ def _driver(
 
 
 def _flow_through(
-    flow: Flow, owners: dict[str, str], made: set[str], here: tuple[str, int]
+    flow: Flow, beside: dict[str, set[str]], made: set[str], here: tuple[str, int]
 ) -> Iterator[Finding]:
-    """Findings on the devices of a flow: `owners` drive them, and `made` are their tasks."""
-    for number, hop in enumerate(flow.hops):
-        if hop in made:
-            yield Finding(
-                (*here, "hops", number), repr(hop), "via or out: a device's task is no hop"
-            )
+    """Findings on the devices of a flow: `beside` them their drivers have tasks, `made` others."""
+    through = []
     for where in ("via", "out"):
         name = getattr(flow, where)
-        if name is None:
-            continue
-        if name not in owners:
-            allowed = f"a device: {', '.join(owners)}" if owners else "a [[device]] of that name"
-            yield Finding((*here, where), repr(name), allowed + did_you_mean(name, owners))
-            continue
-        if flow.source.kind is SourceKind.CLOSED:
-            allowed = '"periodic" or "sporadic": a client would wait for ever for a dropped packet'
-            yield Finding((*here, "source", "kind"), f'"closed" through {name}', allowed)
-        for number, hop in enumerate(flow.hops):
-            if hop.partition(".")[0] == owners[name] and hop not in made:
-                found = f"{hop!r}, in the domain that drives {name}"
-                yield Finding((*here, "hops", number), found, "tasks of other domains")
+        if name in beside:
+            through.append(name)
+        elif name is not None:
+            allowed = f"a device: {', '.join(beside)}" if beside else "a [[device]] of that name"
+            yield Finding((*here, where), repr(name), allowed + did_you_mean(name, beside))
+    if through and flow.source.kind is SourceKind.CLOSED:
+        allowed = '"periodic" or "sporadic": a client would wait for ever for a dropped packet'
+        yield Finding((*here, "source", "kind"), f'"closed" through {through[0]}', allowed)
+    for number, hop in enumerate(flow.hops):
+        path = (*here, "hops", number)
+        name = next((one for one in through if hop in beside[one]), None)
+        if hop in made:
+            yield Finding(path, repr(hop), "via or out: a device's task is no hop")
+        elif name is not None:
+            found = f"{hop!r}, in the domain that drives {name}"
+            yield Finding(path, found, "tasks of other domains")
 
 
 def with_devices(
@@ -114,7 +118,7 @@ def with_devices(
 
 def _own_tasks(driver: Domain) -> tuple[Task, ...]:
     """The driver's tasks; a best-effort domain is not endlessly busy if it has those of devices."""
-    return () if driver.tasks == default_tasks(driver) else driver.tasks
+    return () if driver.tasks is default_tasks(driver) else driver.tasks
 
 
 def _through(flow: Flow, devices: dict[str, Device]) -> Flow:
@@ -146,7 +150,7 @@ def _task(device: Device, name: str, wcet_ns: int, through: Sequence[Flow]) -> T
     rate = sum(
         (Fraction(one.source.burst, one.source.period_ns or 1) for one in through), Fraction()
     )
-    return Task(
+    return DeviceTask(
         name=name,
         kind=TaskKind.EVENT,
         period_ns=max(1, int(1 / rate)),
@@ -154,7 +158,12 @@ def _task(device: Device, name: str, wcet_ns: int, through: Sequence[Flow]) -> T
         deadline_ns=min(one.deadline_ns for one in through),
         etf=device.etf,
         priority=device.priority,
-    ).replace(device=device.name)
+    )
+
+
+def _without_made(domain: Domain) -> Domain:
+    own = tuple(task for task in domain.tasks if not isinstance(task, DeviceTask))
+    return domain if len(own) == len(domain.tasks) else domain.replace(tasks=own)
 
 
 def without_devices(
@@ -163,15 +172,12 @@ def without_devices(
     """Returns domains and flows as a file has them: without what is made of devices."""
     rings = {one.name: one.queue for one in devices}
     made = {
-        f"{domain.name}.{task.name}" for domain in domains for task in domain.tasks if task.device
+        f"{domain.name}.{task.name}"
+        for domain in domains
+        for task in domain.tasks
+        if isinstance(task, DeviceTask)
     }
-    own = tuple(
-        one.replace(tasks=tuple(task for task in one.tasks if not task.device))
-        if any(task.device for task in one.tasks)
-        else one
-        for one in domains
-    )
-    return own, tuple(
+    return tuple(map(_without_made, domains)), tuple(
         one.replace(
             hops=tuple(hop for hop in one.hops if hop not in made),
             queue=None if one.via and one.queue == rings.get(one.via) else one.queue,

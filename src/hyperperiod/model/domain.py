@@ -6,6 +6,7 @@ At the end: what the domains of a system must be beside each other, in names and
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
@@ -241,7 +242,13 @@ def default_tasks(one: Domain) -> tuple[Task, ...]:
     """Returns the tasks of a domain that gives none: it is always busy if it has no server."""
     if one.is_served and not one.windows:
         return ()
-    names = ["hog"] if one.vcpus == 1 else [f"hog.{vcpu}" for vcpu in range(one.vcpus)]
+    return _hogs(one.vcpus)
+
+
+@cache
+def _hogs(vcpus: int) -> tuple[Task, ...]:
+    """Endless work for each vcpu; always the same objects, which a file's own tasks are not."""
+    names = ["hog"] if vcpus == 1 else [f"hog.{vcpu}" for vcpu in range(vcpus)]
     return tuple(Task(name=name, kind=TaskKind.BUSY, vcpu=i) for i, name in enumerate(names))
 
 

@@ -33,6 +33,7 @@ from hyperperiod.model.part import Part, key
 from hyperperiod.model.policy import Policy, PolicyChoice, Scope
 from hyperperiod.model.quantum import whole_quanta
 from hyperperiod.model.stolen import Stolen, thefts_fit
+from hyperperiod.model.task import DeviceTask
 from hyperperiod.model.units import format_time
 from hyperperiod.model.values import Finding, Name, PositiveTime, Time
 from hyperperiod.model.words import Sbf, SourceKind, TaskKind
@@ -151,13 +152,13 @@ class System(Part):
         frame_ns = self.major_frame_ns
         if frame_ns is not None:
             self._set(domains=tuple(pcpus.with_interface(one, frame_ns) for one in self.domains))
-        if self.devices:
+        plain = self.without_devices()
+        self._set(domains=plain.domains, flows=plain.flows)
+        if self.devices and not self._device_findings():
             from hyperperiod.model.devices import with_devices
 
-            if not self._device_findings():
-                plain = self.without_devices()
-                domains, flows = with_devices(self.devices, plain.domains, plain.flows)
-                self._set(domains=domains, flows=flows)
+            domains, flows = with_devices(self.devices, self.domains, self.flows)
+            self._set(domains=domains, flows=flows)
 
     def _findings(self) -> Iterable[Finding]:
         if not self.domains:
@@ -172,13 +173,17 @@ class System(Part):
             yield from whole_quanta(self.spare, self.domains, self.changes, self.quantum_ns)
         yield from swaps_in_order(self.swaps, self.policy, self.pcpus)
         yield from changes_of_vcpus(self.changes, self.domains, self.policy, self.pcpus)
-        yield from self._device_findings() or without_tasks(self.domains)
-        yield from flows_through(self.flows, self.domains)
+        yield from self._device_findings() or self._findings_with_devices()
         yield from pcpus.table_fits(self.domains, self.policy, self.major_frame_ns)
         if self.major_frame_ns is not None:
             yield from excluded(Narrower.TABLE, self)
         yield from thefts_fit(self.stolen, self.pcpus)
         yield from overruns_of_tasks(self.overruns, self.domains)
+
+    def _findings_with_devices(self) -> Iterator[Finding]:
+        """Findings on what is whole only with the tasks and hops of devices."""
+        yield from without_tasks(self.domains)
+        yield from flows_through(self.flows, self.domains)
 
     def _device_findings(self) -> list[Finding]:
         if not self.devices and not any(flow.via or flow.out for flow in self.flows):
@@ -190,7 +195,7 @@ class System(Part):
 
     def without_devices(self) -> "System":
         """The system without the tasks and hops that are made of its devices, as its file is."""
-        if not self.devices:
+        if not any(isinstance(task, DeviceTask) for one in self.domains for task in one.tasks):
             return self
         from hyperperiod.model.devices import without_devices
 

@@ -56,8 +56,6 @@ class Task(Part):
         unset="none",
     )
 
-    device: str = key("the device that it is made for", default="", name="")
-
     if TYPE_CHECKING:  # tools/signatures.py
 
         def __init__(
@@ -127,3 +125,7 @@ class Task(Part):
         if self.wcet_ns is None or self.period_ns is None:
             return Fraction(0)
         return Fraction(self.wcet_ns, self.period_ns)
+
+
+class DeviceTask(Task):
+    """A task that is made of a device (`devices`), which is all that tells it from others."""
