@@ -34,7 +34,8 @@ def reproduced(name: str, asked: FigureOptions = PAPER) -> Figure:
 def test_the_command_offers_what_there_is() -> None:
     """Each file of a figure is offered, and measured by what its file says."""
     files = {path.stem for path in EXPERIMENTS.glob("*.toml")}
-    assert files - set(NAMES) == {"papers", *(f"latency-{name}" for name in SCENARIOS)}
+    lab = {f"latency-{name}" for name in (*SCENARIOS, "device")}
+    assert files - set(NAMES) == {"papers", *lab}
     for name in NAMES:
         found = load_experiment(name)
         assert (found.name, type(found)) == (name, MEASURES[found.measure])
