@@ -46,9 +46,11 @@ struct frame {
     hp_u8 header[12];
     hp_u8 to[6], from[6];
     unsigned short type;
+    hp_u8 before[6]; /* so that what is carried is aligned for any use */
     hp_u8 carried[CARD_BYTES];
-    hp_u8 unused[30]; /* no frame is shorter than 60 bytes */
-};
+    hp_u8 behind[24]; /* no frame is shorter than 60 bytes */
+} __attribute__((aligned(8)));
+_Static_assert(__builtin_offsetof(struct frame, carried) % 8u == 0, "struct message is read there");
 
 struct queue_of_card {
     struct {

@@ -209,7 +209,7 @@ static void drop_head(hp_u32 task, hp_u64 now_ns) {
         return;
     }
     if (is_hop(run)) {
-        flows_drop_oldest(task);
+        flows_drop_oldest(task, now_ns);
         run->head.number++;
         if (is_unfinished(run))
             run->head.release_ns = flows_oldest(task)->release_ns;
@@ -324,9 +324,13 @@ static hp_u64 share_releases(hp_u32 self) {
     return shares.own[self];
 }
 
+/* Also for a message by a clock that is ahead of this one: it has been seen and must be looked at
+ * again, and its event or interrupt is over. */
 static hp_u64 next_release(hp_u32 self) {
-    return domain.vcpus > 1u ? share_releases(self)
-                             : hp_min(heap_key(&releases), flows_next_release_ns());
+    hp_u64 next_ns = domain.vcpus > 1u ? share_releases(self)
+                                       : hp_min(heap_key(&releases), flows_next_release_ns());
+
+    return hp_min(next_ns, flows_next_message_ns());
 }
 
 /* For the next release that this vcpu is to serve, or the horizon. */

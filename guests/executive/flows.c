@@ -41,6 +41,8 @@ static hp_u32 unused; /* the first item that is nowhere; the others follow */
 static struct end ends[MAX_WIRES];
 static hp_u32 next_end; /* whose message is what happens next; HP_NONE: a source's release */
 static hp_u32 has_card; /* whose end is behind those of wires */
+static hp_u64 received_ns[CARD_ROOM]; /* when the latest of its items were */
+static hp_u32 received;
 
 static const struct flow *flow_of(hp_u64 place) {
     return &guest.arguments.flow[place_flow(place)];
@@ -120,6 +122,12 @@ hp_u64 flows_next_ns(void) {
     return next_ns;
 }
 
+hp_u64 flows_next_message_ns(void) {
+    hp_u64 next_ns = flows_next_ns();
+
+    return next_end == HP_NONE ? HP_NEVER : next_ns;
+}
+
 hp_u64 flows_next_release_ns(void) {
     return sources_next_ns(&sources);
 }
@@ -144,20 +152,29 @@ static void reach(hp_u32 vcpu, hp_u64 place, hp_u64 release_ns) {
     executive_reach(vcpu, hop_of(flow_of(place), place_hop(place))->task, place, release_ns);
 }
 
-/* Whether the ring of the card, where items wait that came by it, has room for one more. */
-static hp_u32 ring_has_room(hp_u64 place) {
+/* Whether the ring of the card, where items wait that came by it, had room for one more then. A
+ * frame may be seen late: what has been received since was still there. */
+static hp_u32 ring_has_room(hp_u64 place, hp_u64 release_ns) {
     const struct flow *flow = flow_of(place);
+    hp_u32 since = 0;
 
-    return !flow->comes || queues[hop_of(flow, 0)->task].count < guest.arguments.card.ring;
+    if (!flow->comes)
+        return 1;
+    while (since < CARD_ROOM && received_ns[(received - since - 1u) % CARD_ROOM] > release_ns)
+        since++;
+    return queues[hop_of(flow, 0)->task].count + since < guest.arguments.card.ring;
 }
 
-/* An item comes to its first hop, if there is room for it. */
+/* An item comes to its first hop, if there is room for it. A drop names that task if it is the
+ * ring that has none. */
 static void come_in(hp_u32 vcpu, hp_u64 place, hp_u64 release_ns) {
-    if (ring_has_room(place) && sources_admit(&sources, place_flow(place)))
+    hp_u32 has_room = ring_has_room(place, release_ns);
+
+    if (has_room && sources_admit(&sources, place_flow(place)))
         reach(vcpu, place, release_ns);
     else
-        put(HP_RECORD_DROP, clock_ticks(&guest.clock, release_ns), HP_RECORD_NONE, HP_RECORD_NONE,
-            0, place);
+        put(HP_RECORD_DROP, clock_ticks(&guest.clock, release_ns), HP_RECORD_NONE,
+            has_room ? HP_RECORD_NONE : hop_of(flow_of(place), 0)->task, 0, place);
 }
 
 /* The next item of a source here comes. */
@@ -228,9 +245,11 @@ const struct item *flows_oldest(hp_u32 task) {
     return &items[queues[task].first];
 }
 
-void flows_drop_oldest(hp_u32 task) {
+void flows_drop_oldest(hp_u32 task, hp_u64 now_ns) {
     hp_u32 at = queues[task].first;
 
+    if (flow_of(items[at].place)->comes && place_hop(items[at].place) == 0)
+        received_ns[received++ % CARD_ROOM] = now_ns;
     queues[task].count--;
     queues[task].first = items[at].next;
     items[at].next = unused;

@@ -22,6 +22,8 @@ void flows_init(void);
 hp_u64 flows_next_ns(void);
 /* Lets it happen; on `vcpu`. */
 void flows_happen(hp_u32 vcpu);
+/* When the next message is of, if nothing comes before it, or HP_NEVER. */
+hp_u64 flows_next_message_ns(void);
 /* When sources of this domain release next, as it stands now. */
 hp_u64 flows_next_release_ns(void);
 /* When each one will, one after the other, and the task at which its items begin; 0: no more. */
@@ -31,7 +33,7 @@ hp_u32 flows_release(hp_u32 index, hp_u64 *release_ns, hp_u32 *task);
 void flows_wait(hp_u32 task, hp_u64 place, hp_u64 release_ns);
 /* The oldest item at a task, where there is one. */
 const struct item *flows_oldest(hp_u32 task);
-void flows_drop_oldest(hp_u32 task);
+void flows_drop_oldest(hp_u32 task, hp_u64 now_ns);
 /* Whether another domain is told when an item is done at this hop. */
 hp_u32 flows_leaves(hp_u64 place);
 /* An item is done at a hop of this domain: it goes on, or leaves. Returns the port of whoever is

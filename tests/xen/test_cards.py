@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support import xen_images
+from tests.support.promises import require_properties
 
 from hyperperiod.analysis import Analysis
 from hyperperiod.hosts import sim
@@ -129,30 +130,70 @@ def arrivals(request: RunRequest, console: Path) -> tuple[dict[int, int], dict[i
     return found[0], found[1]
 
 
-def test_a_full_ring_drops() -> None:
-    """Ten packets at once, a ring for four, and nobody receives until they are all there."""
+def test_a_full_ring_drops(tmp_path: Path) -> None:
+    """Ten packets at once, a ring for three, and nobody receives until they are all there.
+
+    The ring is full, not the queue of the flow: nobody takes one more for having left late.
+    """
     (device,), (flow,) = LOOP.devices, LOOP.flows
     burst = LOOP.replace(
-        devices=(device.replace(queue=4),),
+        devices=(device.replace(queue=3),),
         flows=(
             flow.replace(
                 source=Source(kind="periodic", period_ns=50 * MS, burst=10),
                 deadline_ns=200 * MS,
+                queue=20,
             ),
         ),
     )
-    request = RunRequest(burst, 200 * MS)
+    request = RunRequest(burst, 200 * MS, trace_path=tmp_path / "run.hpt")
     (measured,) = run(request).flows
     (predicted,) = sim.run(request.system, request.horizon_ns, request.seed).flows
     assert (measured.items, measured.dropped) == (predicted.items, predicted.dropped)
-    assert measured.dropped == 4 * 6
+    assert measured.dropped == 4 * 7
+    assert measured.response_ns is not None
+    assert predicted.response_ns is not None
+    assert abs(measured.response_ns.max - predicted.response_ns.max) < 4 * HYPERVISOR_NS
+    require_properties(tmp_path / "run.hpt")
+
+
+def test_a_packet_every_15_us(tmp_path: Path) -> None:
+    """Who is outside takes replies while it sends."""
+    given = {"receive_ns": 2 * US, "send_ns": 2 * US, "queue": 64}
+    (device,), (flow,), (io, control) = LOOP.devices, LOOP.flows, LOOP.domains
+    always = Interface(period_ns=2 * MS, budget_ns=2 * MS)
+    law = control.tasks[0].replace(wcet_ns=2 * US)
+    dense = System.of(
+        {
+            **vars(LOOP),
+            "policy": PRESETS["partitioned-hsf-fp"],
+            "pcpus": 2,
+            "devices": (device.replace(**given),),
+            "domains": (
+                io.replace(pcpu=0, interface=always),
+                control.replace(pcpu=1, interface=always, tasks=(law,)),
+            ),
+            "flows": (flow.replace(source=Source(kind="periodic", period_ns=15 * US), queue=64),),
+        }
+    )
+    (measured,) = run(RunRequest(dense, 20 * MS, trace_path=tmp_path / "run.hpt")).flows
+    assert (measured.items, measured.dropped) == (1334, 0)
+    assert measured.items - measured.finished < 4
+    require_properties(tmp_path / "run.hpt")
+
+
+def test_a_burst_that_the_card_has_no_room_for() -> None:
+    (flow,) = LOOP.flows
+    burst = Source(kind="periodic", period_ns=50 * MS, burst=257)
+    with pytest.raises(InputError, match="may come at once: found 257; allowed: at most 256"):
+        run(RunRequest(LOOP.replace(flows=(flow.replace(source=burst),)), MS))
 
 
 def test_one_card_is_all() -> None:
     (device,) = LOOP.devices
     (flow,) = LOOP.flows
-    two = LOOP.replace(
-        devices=(device, device.replace(name="eth1")), flows=(flow.replace(out="eth1"),)
-    )
+    devices = (device, device.replace(name="eth1"))
+    two = System.of({**vars(LOOP), "devices": devices, "flows": (flow.replace(out="eth1"),)})
+    assert two.flows[0].hops[-1] == "io.eth1 out"
     with pytest.raises(InputError, match="device: found 2; allowed: at most 1 on Xen"):
         run(RunRequest(two, MS))

@@ -14,15 +14,17 @@ in between. Then the job is done when its item is released at the next hop, or a
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
 from typing import NamedTuple
 
 import numpy as np
 
 from hyperperiod.hosts.rings import new_records
 from hyperperiod.model import FailedError, System, hops_of, tasks_of
-from hyperperiod.trace.format import Item, Kind, Records, item_of
+from hyperperiod.trace.format import NONE, Item, Kind, Records, item_of
 
 Sources = Callable[[int, Sequence[int]], Sequence[int]]
 """When the source of a flow releases, as the draws say, given the instants at which items left."""
@@ -76,6 +78,7 @@ class _Way:
     ) -> None:
         self.flows = system.flows
         self.hops = hops_of(system)
+        self.rings = [system.ring_of(flow) for flow in system.flows]
         self.deadlines = [placed.task.deadline_ns or 0 for placed in tasks_of(system)]
         self.came: list[Sequence[int]] = []
         self.end_ns = end_ns
@@ -85,13 +88,17 @@ class _Way:
         self.done = {job: at for at, job in enumerate(_jobs(completions))}
         self.carriers: dict[Item, _Job] = {}
         self.dropped: list[set[int]] = [set() for _ in self.flows]
+        self.by_ring: list[set[int]] = [set() for _ in self.flows]
         at_hops = items[items["kind"] == Kind.ITEM]
         for job, value in zip(_jobs(at_hops), at_hops["value"].tolist(), strict=True):
             if job in self.released:
                 self.carriers[item_of(value)] = job
-        for value in items["value"][items["kind"] == Kind.DROP].tolist():
+        drops = items[items["kind"] == Kind.DROP]
+        for value, task in zip(drops["value"].tolist(), drops["task"].tolist(), strict=True):
             item = item_of(value)
             self.dropped[item.flow].add(item.number)
+            if task != NONE:
+                self.by_ring[item.flow].add(item.number)
 
     def passed(self, sources: Sources) -> Passed:
         """The releases, completions and items of the run, with what no guest recorded."""
@@ -104,7 +111,7 @@ class _Way:
         for flow in range(len(self.flows)):
             self._require_drawn(flow)
             self._put_off_leaving(flow)
-        missing = [new for flow in range(len(self.flows)) for new in self._missing_at_source(flow)]
+        missing = [*self._missing_at_sources()]
         missing += self._missing_between_hops()
         more = self._add(sorted(missing))
         return Passed(np.concatenate([self.releases, more]), self.completions, self._items())
@@ -161,10 +168,13 @@ class _Way:
         return [self.done[job] for job in found if job in self.done]
 
     def _put_off_leaving(self, flow: int) -> None:
-        """A source that does not know yet of an item that left may drop one too many."""
+        """A source that does not know yet of an item that left may drop one too many.
+
+        A ring does know: who drops for it is who takes items out of it.
+        """
         left = self._left(flow)
         entered = self._entered(flow)
-        for number in sorted(self.dropped[flow]):
+        for number in sorted(self.dropped[flow] - self.by_ring[flow]):
             time_ns = self._source_ns(flow, number)
             if time_ns is None:
                 continue
@@ -173,18 +183,34 @@ class _Way:
             for at in left[max(0, gone - max(0, spare)) : gone]:
                 self._put_off(at, time_ns + 1)
 
-    def _missing_at_source(self, flow: int) -> Iterator[_New]:
-        """What came after all that its guest had time for, as far as the queue lets it in."""
-        times = self.completions["time_ns"][self._left(flow)].tolist()
-        under_way = len(self._entered(flow))
-        number = under_way + len(self.dropped[flow])
+    def _unseen(self, flow: int) -> Iterator[tuple[int, int, int]]:
+        """What came after all that its guest had time for: when, its flow and its number."""
+        number = len(self._entered(flow)) + len(self.dropped[flow])
         while (time_ns := self._source_ns(flow, number)) is not None:
-            if under_way - bisect_right(times, time_ns) < self.flows[flow].queue:
-                under_way += 1
+            yield time_ns, flow, number
+            number += 1
+
+    def _missing_at_sources(self) -> Iterator[_New]:
+        """What of the unseen the queues and rings let in."""
+        flows = range(len(self.flows))
+        left = [self.completions["time_ns"][self._left(flow)].tolist() for flow in flows]
+        under_way = [len(self._entered(flow)) for flow in flows]
+        first = [hops[0] for hops in self.hops]
+        entered = Counter(self.carriers[item].task for item in self.carriers if item.hop == 0)
+        received = {
+            task: sorted(self.completions["time_ns"][self.completions["task"] == task].tolist())
+            for task in first
+        }
+        for time_ns, flow, number in merge(*map(self._unseen, flows)):
+            task, ring = first[flow], self.rings[flow]
+            in_ring = entered[task] - bisect_right(received[task], time_ns)
+            on_their_way = under_way[flow] - bisect_right(left[flow], time_ns)
+            if on_their_way < self.flows[flow].queue and (ring is None or in_ring < ring):
+                under_way[flow] += 1
+                entered[task] += 1
                 yield _New(time_ns, Item(flow, 0, number))
             else:
                 self.dropped[flow].add(number)
-            number += 1
 
     def _missing_between_hops(self) -> Iterator[_New]:
         """What was done at a hop and that nobody has seen at the next one."""

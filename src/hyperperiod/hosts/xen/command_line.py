@@ -49,6 +49,8 @@ DOMAIN_LIMIT = 32
 GUEST_VCPU_LIMIT = 16
 GUEST_TASK_LIMIT = 256
 """What the executive has room for."""
+CARD_FRAMES = 256
+"""What a card holds that its driver has not taken yet (guests/board/card.h)."""
 UNRANKED = (Scheduler.EDF, Scheduler.FIFO, Scheduler.FAIR)
 """Under these, and the global ones like them, a task has no place of its own among the others."""
 LINUX_RANKS = 98
@@ -133,6 +135,8 @@ def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
     between = "flow: pairs of domains with items between them"
     channels = channels_of(system)
     yield between, len(channels), CHANNEL_LIMIT
+    at_once = sum(flow.source.burst for flow in system.flows if flow.via)
+    yield "flow: packets that may come at once", at_once, CARD_FRAMES
     for number, domain in enumerate(system.domains):
         ends = sum(channel.other(number) is not None for channel in channels)
         limit = max(0, _tree_room(domain)) // CHANNEL_TREE_BYTES
