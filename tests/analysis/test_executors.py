@@ -7,7 +7,8 @@ import random
 from collections.abc import Callable
 
 import pytest
-from tests.support.supplied import component, some_loads, some_server
+from tests.support.executor_worlds import some_callbacks
+from tests.support.supplied import component, some_server
 from tests.support.worlds import domain, event, flow, system, task
 
 from hyperperiod._analysis import Local, Shape
@@ -35,6 +36,19 @@ def test_each_callback_may_be_the_last() -> None:
     (found,) = analyze(plain()).domains
     assert found.schedulable is True
     assert [one.response_bound_ns for one in found.tasks] == [23, 23]
+
+
+def test_all_callbacks_wait_for_what_blocks_one() -> None:
+    """10 of each, and 15 that y waits for: x may be behind all of that."""
+    callbacks = task("x", 100, 10, deadline=30), task("y", 100, 10, blocking=15)
+    one = system("ptps", domain("d", (10, 10), *callbacks, scheduler="executor"))
+    (found,) = analyze(one).domains
+    assert [(each.schedulable, each.response_bound_ns) for each in found.tasks] == [
+        (None, None),
+        (True, 35),
+    ]
+    (window,) = Analysis(one).explanation("d.y").windows
+    assert ("blocking", 15) in {(each.who, each.time_ns) for each in window.shares}
 
 
 def test_what_is_not_proved_is_unknown_and_overload_is_no() -> None:
@@ -71,7 +85,7 @@ def test_a_timer_is_not_bounded_by_windows() -> None:
 def test_the_least_budget_is_the_least_that_is_accepted(seed: int) -> None:
     draw = random.Random(f"executor budgets:{seed}")
     server = some_server(draw)
-    callbacks = component(Local.EXECUTOR, some_loads(draw, server))
+    callbacks = component(Local.EXECUTOR, some_callbacks(draw, server))
     budget = minimal_budget([callbacks], Shape.GENERAL, server.period, 1).budget_ns
     for tried in range(1, server.period + 1):
         verdicts = executor(callbacks, Supply(Shape.GENERAL, server.period, tried))
