@@ -17,9 +17,10 @@ from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.prm_executor import executor
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.flows.windows import POLLING
-from hyperperiod.export.rt_app import export_rt_app
-from hyperperiod.hosts.linux import live
-from hyperperiod.hosts.xen import command_line
+from hyperperiod.export import HOSTS, Board, export_dom0less, export_rt_app
+from hyperperiod.hosts.linux import run as on_linux
+from hyperperiod.hosts.recorded_run import RunRequest
+from hyperperiod.hosts.xen import run as on_xen
 from hyperperiod.model import Domain, InputError, System
 
 INNER = {"name": "i", "interface": {"period": 9, "budget": 1}, "tasks": (task("t", 10, 1),)}
@@ -112,9 +113,24 @@ def test_what_is_no_executor(given: dict[str, object], message: str) -> None:
 
 @pytest.mark.parametrize(
     "refuse",
-    [command_line.refuse, live.require_bound_tasks, export_rt_app],
-    ids=lambda f: f.__name__,
+    [
+        export_rt_app,
+        lambda one: export_dom0less(one, 10, 1, Board()),
+        lambda one: on_linux.refuse_request(RunRequest(one, 10)),
+        lambda one: on_xen.run(RunRequest(one, 10)),
+    ],
+    ids=["rt-app", "dom0less", "linux", "xen"],
 )
 def test_who_does_not_know_executors_refuses_them(refuse: Callable[[System], object]) -> None:
-    with pytest.raises(InputError, match=r"scheduler: found .?executor"):
+    with pytest.raises(InputError, match='scheduler: found "executor"'):
         refuse(plain())
+
+
+@pytest.mark.parametrize("host", ["linux", "sched-deadline", "xen-xl", "xen-rtds", "xen-null"])
+def test_who_gives_budgets_alone_takes_executors(host: str) -> None:
+    """Whoever is in the domain, its threads or the guest are the user's own."""
+    callback = task("timer", 40_000_000, 2_000_000)
+    one = domain("d", (4_000_000, 10_000_000), callback, scheduler="executor")
+    target = HOSTS[host]
+    files = target.files(target.judged(system("ptps", one)), None)
+    assert ("1ms in 1ms" if host == "xen-null" else "4ms in 10ms") in str(files["README.md"])

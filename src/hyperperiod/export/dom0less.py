@@ -21,7 +21,7 @@ from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.channels import channels_of
 from hyperperiod.hosts.guests import guest_words
 from hyperperiod.hosts.qemu import COUNTER_HZ
-from hyperperiod.hosts.refuse import refuse, refuse_devices
+from hyperperiod.hosts.refuse import refuse, refuse_devices, refuse_executors
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.devicetree import chosen
 from hyperperiod.hosts.xen.images import hypervisor
@@ -84,6 +84,7 @@ def export_dom0less(
     """
     refuse(system, horizon_ns, seed)
     refuse_devices(system)
+    refuse_executors(system)
     command_line.refuse(system)
     _refuse_board(board)
     for device in system.devices:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hyperperiod.model import InputError, System, require_pins, vcpus_of
+from hyperperiod.model import InputError, Scheduler, System, require_pins, vcpus_of
 
 
 def refuse(system: System, horizon_ns: int, seed: int) -> None:
@@ -39,6 +39,14 @@ def refuse_devices(system: System) -> None:
             found = f"{flow.name} through {flow.via or flow.out}"
             allowed = "hops that are tasks: devices are simulated, this host has none"
             raise InputError(system.name, None, f"flow[{number}]", found, allowed)
+
+
+def refuse_executors(system: System) -> None:
+    """InputError for callbacks where our guests or threads run the tasks, which are no executor."""
+    for domain in system.domains:
+        if domain.scheduler is Scheduler.EXECUTOR:
+            where, allowed = f"domain {domain.name}: scheduler", "rm, dm, fp, edf or fifo on this host"
+            raise InputError(system.name, None, where, '"executor"', allowed)
 
 
 def require_interfaces(system: System) -> None:
