@@ -2,7 +2,8 @@
 """Hunts for callbacks of executors that take longer than their bounds.
 
 The systems of the hunt for flows, with executors in place of most schedulers: several flows through
-one executor, tasks visited twice, bursts, jitter, clients, hops that wake one another, overheads.
+one executor, tasks visited twice, bursts, jitter, clients, hops that wake one another, overheads,
+devices that an executor drives.
 And callbacks without flows, some with blocking, in another order, on the supply that an adversary
 places.
 """
@@ -13,6 +14,7 @@ import random
 
 from tests.support import flow_worlds
 from tests.support.campaign import Trial, hunt, sizes
+from tests.support.drawn_devices import with_devices
 from tests.support.executor_worlds import some_callbacks, with_executors
 from tests.support.flow_attack import analysis_of, attack
 from tests.support.supplied import broken, component, some_server
@@ -34,7 +36,8 @@ def trial(rng: random.Random, one: System) -> Trial:
 @sizes(60)
 def test_no_callback_takes_longer_than_its_bound(systems: int) -> None:
     def flows(rng: random.Random) -> Trial:
-        return trial(rng, with_executors(rng, flow_worlds.draw_system(rng)))
+        one = with_executors(rng, flow_worlds.draw_system(rng))
+        return trial(rng, with_devices(rng, one) if rng.random() < 0.3 else one)
 
     hunt("executors", systems, flows, least_accepted=0.2)
 

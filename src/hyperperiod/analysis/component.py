@@ -93,9 +93,7 @@ class Component:
         """Returns the same with another WCET of one source."""
         own = self.sources[index]
         changed = own._replace(load=own.load._replace(wcet=wcet))
-        return replace(
-            self, sources=(*self.sources[:index], changed, *self.sources[index + 1 :])
-        )
+        return replace(self, sources=(*self.sources[:index], changed, *self.sources[index + 1 :]))
 
     @property
     def loads(self) -> list[Load]:

@@ -45,7 +45,8 @@ def refuse_executors(system: System) -> None:
     """InputError for callbacks where our guests or threads run the tasks, which are no executor."""
     for domain in system.domains:
         if domain.scheduler is Scheduler.EXECUTOR:
-            where, allowed = f"domain {domain.name}: scheduler", "rm, dm, fp, edf or fifo on this host"
+            where = f"domain {domain.name}: scheduler"
+            allowed = "rm, dm, fp, edf or fifo on this host"
             raise InputError(system.name, None, where, '"executor"', allowed)
 
 

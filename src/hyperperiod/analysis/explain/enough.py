@@ -75,7 +75,9 @@ def _holds(component: Component, index: int, supply: Supply, *, below: bool) -> 
         else:
             last = len(loads) if below else index + 1
             each = [loads[: at + 1] for at in range(index, last)]
-        return all(_analysis.last_response(one, *rest)[0] is _analysis.Verdict.HOLDS for one in each)
+        return all(
+            _analysis.last_response(one, *rest)[0] is _analysis.Verdict.HOLDS for one in each
+        )
     verdict, bound_ns = _analysis.judge(local, loads, *rest)
     if verdict is not _analysis.Verdict.HOLDS:
         return False

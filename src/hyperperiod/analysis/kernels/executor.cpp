@@ -2,8 +2,8 @@
 //
 // Callbacks of one executor, which runs them in an order of its own and preempts none. Whatever the
 // order is, a job waits for no more than it would if every other load were above its own, so each
-// load in turn is the last one under fixed priority. It may wait for what blocks any of the others, so
-// the longest blocking counts for all. Only sufficient.
+// load in turn is the last one under fixed priority. It may wait for what blocks any of the others,
+// so the longest blocking counts for all. Only sufficient.
 
 #include "src/hyperperiod/analysis/kernels/component.hpp"
 
