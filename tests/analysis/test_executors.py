@@ -7,7 +7,8 @@ import random
 from collections.abc import Callable
 
 import pytest
-from tests.support.supplied import component, some_loads, some_server
+from tests.support.executor_worlds import some_callbacks
+from tests.support.supplied import component, some_server
 from tests.support.worlds import domain, event, flow, system, task
 
 from hyperperiod._analysis import Local, Shape
@@ -16,9 +17,10 @@ from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.prm_executor import executor
 from hyperperiod.analysis.domains.supply_bound import Supply
 from hyperperiod.analysis.flows.windows import POLLING
-from hyperperiod.export.rt_app import export_rt_app
-from hyperperiod.hosts.linux import live
-from hyperperiod.hosts.xen import command_line
+from hyperperiod.export import HOSTS, Board, export_dom0less, export_rt_app
+from hyperperiod.hosts.linux import run as on_linux
+from hyperperiod.hosts.recorded_run import RunRequest
+from hyperperiod.hosts.xen import run as on_xen
 from hyperperiod.model import Domain, InputError, System
 
 INNER = {"name": "i", "interface": {"period": 9, "budget": 1}, "tasks": (task("t", 10, 1),)}
@@ -35,6 +37,19 @@ def test_each_callback_may_be_the_last() -> None:
     (found,) = analyze(plain()).domains
     assert found.schedulable is True
     assert [one.response_bound_ns for one in found.tasks] == [23, 23]
+
+
+def test_all_callbacks_wait_for_what_blocks_one() -> None:
+    """10 of each, and 15 that y waits for: x may be behind all of that."""
+    callbacks = task("x", 100, 10, deadline=30), task("y", 100, 10, blocking=15)
+    one = system("ptps", domain("d", (10, 10), *callbacks, scheduler="executor"))
+    (found,) = analyze(one).domains
+    assert [(each.schedulable, each.response_bound_ns) for each in found.tasks] == [
+        (None, None),
+        (True, 35),
+    ]
+    (window,) = Analysis(one).explanation("d.y").windows
+    assert ("blocking", 15) in {(each.who, each.time_ns) for each in window.shares}
 
 
 def test_what_is_not_proved_is_unknown_and_overload_is_no() -> None:
@@ -71,7 +86,7 @@ def test_a_timer_is_not_bounded_by_windows() -> None:
 def test_the_least_budget_is_the_least_that_is_accepted(seed: int) -> None:
     draw = random.Random(f"executor budgets:{seed}")
     server = some_server(draw)
-    callbacks = component(Local.EXECUTOR, some_loads(draw, server))
+    callbacks = component(Local.EXECUTOR, some_callbacks(draw, server))
     budget = minimal_budget([callbacks], Shape.GENERAL, server.period, 1).budget_ns
     for tried in range(1, server.period + 1):
         verdicts = executor(callbacks, Supply(Shape.GENERAL, server.period, tried))
@@ -98,9 +113,24 @@ def test_what_is_no_executor(given: dict[str, object], message: str) -> None:
 
 @pytest.mark.parametrize(
     "refuse",
-    [command_line.refuse, live.require_bound_tasks, export_rt_app],
-    ids=lambda f: f.__name__,
+    [
+        export_rt_app,
+        lambda one: export_dom0less(one, 10, 1, Board()),
+        lambda one: on_linux.refuse_request(RunRequest(one, 10)),
+        lambda one: on_xen.run(RunRequest(one, 10)),
+    ],
+    ids=["rt-app", "dom0less", "linux", "xen"],
 )
 def test_who_does_not_know_executors_refuses_them(refuse: Callable[[System], object]) -> None:
-    with pytest.raises(InputError, match=r"scheduler: found .?executor"):
+    with pytest.raises(InputError, match='scheduler: found "executor"'):
         refuse(plain())
+
+
+@pytest.mark.parametrize("host", ["linux", "sched-deadline", "xen-xl", "xen-rtds", "xen-null"])
+def test_who_gives_budgets_alone_takes_executors(host: str) -> None:
+    """Whoever is in the domain, its threads or the guest are the user's own."""
+    callback = task("timer", 40_000_000, 2_000_000)
+    one = domain("d", (4_000_000, 10_000_000), callback, scheduler="executor")
+    target = HOSTS[host]
+    files = target.files(target.judged(system("ptps", one)), None)
+    assert ("1ms in 1ms" if host == "xen-null" else "4ms in 10ms") in str(files["README.md"])

@@ -42,12 +42,11 @@ def test_what_is_enough_is_the_edge() -> None:
         component = Component(local, tuple(sources))
         index = draw.randrange(len(sources))
         most = enough.max_wcet(component, index, supply, below=False)
-        loads = component.loads
         for wcet, holds in ((most, True), ((most or 0) + 1, False)):
-            if wcet is None or wcet > loads[index].deadline:
+            if wcet is None or wcet > sources[index].load.deadline:
                 continue
-            changed = [*loads[:index], loads[index]._replace(wcet=wcet), *loads[index + 1 :]]
-            assert enough._holds(local, changed, index, supply, below=False) is holds
+            changed = component.with_wcet(index, wcet)
+            assert enough._holds(changed, index, supply, below=False) is holds
             seen += 1
     assert seen > ROUNDS // 40
 

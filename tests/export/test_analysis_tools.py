@@ -225,7 +225,7 @@ def one(policy: str = "ptps", *tasks: Task, **more: Any) -> System:
         (one("ds"), "policy"),
         (one("cbs"), "policy: found cbs; allowed: periodic servers: ptps, wcps, crps, hsf-fp,"),
         (one(scheduler="fifo"), r"domain\[0\].scheduler"),
-        (one(scheduler="executor"), r"domain\[0\].scheduler: found executor"),
+        (one(scheduler="executor"), r"domain\[0\].scheduler: found \"executor\""),
         (one(best_effort=True, interface_period_ns=None), "best-effort domains only"),
         (
             one("ptps", Task(name="b", kind=TaskKind.BUSY), interface_period_ns=None,
@@ -288,5 +288,5 @@ def test_bad_input_names_the_file(tmp_path: Path) -> None:
     source = TOP / "docs" / "examples" / "explain.toml"
     result = run(source, "--to", "carts", "--out", tmp_path / "o")
     assert result.exit_code == 2
-    assert "explain.toml: domain[2].scheduler: found fifo" in result.stderr
+    assert 'explain.toml: domain[2].scheduler: found "fifo"' in result.stderr
     assert not (tmp_path / "o").exists()

@@ -34,7 +34,11 @@ def refused(file: Path) -> str:
     [
         ("pcpus = 9", ("rm", 1), "pcpus: found 9; allowed: at most 8 on Linux"),
         ("", ("rm", 2), "domain a: task t: vcpu: found nothing"),
-        ("", ("gedf", 2), "scheduler: found gedf; allowed: rm, dm, fp, edf, fifo, fair"),
+        (
+            "",
+            ("gedf", 2),
+            'scheduler: found "gedf"; allowed: rm, dm, fp, edf, fifo, executor, fair',
+        ),
         (
             '[[stolen]]\nperiod = "10us"\nduration = "1us"',
             ("rm", 1),

@@ -147,6 +147,52 @@ def test_an_executor_of_several_threads_is_left_out(tmp_path: Path) -> None:
     assert left_out["filter-scan"] == ""
 
 
+@pytest.mark.parametrize(
+    ("ran_ns", "left_out"),
+    [
+        (MS, ""),
+        (4_500_000, "in bursts, which only flows have: 5.4ms of every 5ms, with the margin"),
+    ],
+)
+def test_a_burst_of_callbacks_is_no_job(ran_ns: int, left_out: str, tmp_path: Path) -> None:
+    """An executor runs others between the jobs of a burst."""
+    printed = Printed()
+    printed.subscription(100, "0xD1", "camera", "/image")
+    for number in range(36):
+        printed.job((10 + 60 * (number // 3) + 5 * (number % 3)) * MS, ran_ns, 100, "0xD1")
+    result, _ = observe(printed.write(tmp_path / "robot.txt"), ASKED)
+    (found,) = result.threads
+    assert (found.kind, found.period_ns, found.jobs) == ("sporadic", 5 * MS, 36)
+    assert (found.cost_max_ns, found.left_out) == (ran_ns, left_out)
+
+
+@pytest.mark.parametrize("period_ns", [0, -5, 2**62, 2**64])
+def test_a_timer_of_an_impossible_period_is_left_out(period_ns: int, tmp_path: Path) -> None:
+    printed = robot()
+    printed.timer(300, "0xD5", "clock", period_ns)
+    for number in range(12):
+        printed.job((15 + 20 * number) * MS, MS, 300, "0xD5")
+    result, _ = observe(printed.write(tmp_path / "robot.txt"), ASKED)
+    left_out = {one.name: one.left_out for one in result.threads if one.left_out}
+    assert left_out == {"clock-timer": "a timer of an impossible period"}
+    assert len(written(result, tmp_path / "robot.toml").domains) == 2
+
+
+def test_two_callbacks_at_once_in_a_thread_do_not_count(tmp_path: Path) -> None:
+    """Two containers with numbers of their own, in which the same ones are in use."""
+    printed = Printed()
+    printed.timer(7, "0xD1", "laser", 20 * MS)
+    printed.timer(7, "0xE1", "motor", 20 * MS)
+    for number in range(12):
+        printed.job((10 + 20 * number) * MS, 2 * MS, 7, "0xD1")
+        printed.job((11 + 20 * number) * MS, 2 * MS, 7, "0xE1")
+    result, _ = observe(printed.write(tmp_path / "robot.txt"), ASKED)
+    assert {(one.activations, one.partial) for one in result.threads} == {(0, 12)}
+    assert result.damaged == 12
+    with pytest.raises(InputError, match="no thread that becomes a task, and damaged lines: 12"):
+        system_text(result)
+
+
 def test_what_was_begun_before_a_loss_does_not_count(tmp_path: Path) -> None:
     printed = robot()
     printed.event(400 * MS, "callback_start", 100, 101, callback="0xD2", is_intra_process=0)

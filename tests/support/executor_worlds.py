@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import random
 
+from tests.support.supplied import Server, some_loads
+
+from hyperperiod.analysis.component import Load
 from hyperperiod.model import Domain, Scheduler, System
 
 
@@ -12,6 +15,14 @@ def as_executor(one: Domain) -> Domain:
     """The domain with its tasks as callbacks."""
     tasks = tuple(task.replace(priority=None) for task in one.tasks)
     return one.replace(scheduler=Scheduler.EXECUTOR, tasks=tasks)
+
+
+def some_callbacks(rng: random.Random, server: Server) -> list[Load]:
+    """One to three callbacks that have a chance on this server, some with blocking."""
+    return [
+        load._replace(blocking=rng.choice([0, 0, rng.randint(1, server.period)]))
+        for load in some_loads(rng, server)
+    ]
 
 
 def with_executors(rng: random.Random, one: System) -> System:

@@ -53,12 +53,18 @@ def releases(loads: Sequence[Load], attack: Attack, ticks: int) -> dict[int, lis
 def lateness(
     local: Local, loads: Sequence[Load], server: Server, attack: Attack, ticks: int
 ) -> list[int]:
-    """For each task how late its latest job finished after its deadline (negative: before)."""
+    """For each task how late its latest job finished after its deadline (negative: before).
+
+    The longest blocking is work of nobody that comes before the first job of each busy window.
+    """
     worst = [NEVER_LATE] * len(loads)
+    held = max((load.blocking for load in loads), default=0)
     coming = releases(loads, attack, ticks)
     queue: list[list[int]] = []  # rank, order of release, task, deadline, work left
     serial, live = 0, True
     for now in range(ticks):
+        if held and not queue and now in coming:  # what blocks has just begun
+            queue.append([NEVER_LATE, 0, 0, ticks - NEVER_LATE, held])
         for index in coming.get(now, ()):
             deadline = now + loads[index].deadline
             rank = {

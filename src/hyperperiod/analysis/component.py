@@ -80,11 +80,20 @@ class Component:
     def with_last(self, index: int) -> Component:
         """Returns the same under fixed priority, with one source below all others.
 
-        So it is with a callback of an executor at worst, whatever order the others are in.
+        So it is with a callback of an executor at worst, whatever order the others are in. What
+        blocks one of them makes the others wait, so its blocking is the longest of all.
         """
         others = (*self.sources[:index], *self.sources[index + 1 :])
-        sources = (*others, self.sources[index])
+        own = self.sources[index]
+        load = own.load._replace(blocking=max(load.blocking for load in self.loads))
+        sources = (*others, own._replace(load=load))
         return replace(self, local=Local.FIXED_PRIORITY, sources=sources)
+
+    def with_wcet(self, index: int, wcet: int) -> Component:
+        """Returns the same with another WCET of one source."""
+        own = self.sources[index]
+        changed = own._replace(load=own.load._replace(wcet=wcet))
+        return replace(self, sources=(*self.sources[:index], changed, *self.sources[index + 1 :]))
 
     @property
     def loads(self) -> list[Load]:

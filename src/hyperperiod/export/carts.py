@@ -79,7 +79,7 @@ def _period_of(domain: Domain) -> int | None:
 
 def _refuse_domain(key: str, domain: Domain) -> None:
     if domain.scheduler in (Scheduler.FIFO, Scheduler.EXECUTOR):
-        _stop(f"{key}.scheduler", str(domain.scheduler), _SCHEDULERS_ALLOWED)
+        _stop(f"{key}.scheduler", f'"{domain.scheduler}"', _SCHEDULERS_ALLOWED)
     if domain.is_split:
         _stop(f"{key}.vcpu", "vcpus that may differ", "equal vcpus under gedf in CARTS")
     if domain.vcpus != 1 and _scheduler(domain) != "gEDF":

@@ -21,7 +21,7 @@ from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.channels import channels_of
 from hyperperiod.hosts.guests import guest_words
 from hyperperiod.hosts.qemu import COUNTER_HZ
-from hyperperiod.hosts.refuse import refuse
+from hyperperiod.hosts.refuse import refuse, refuse_executors
 from hyperperiod.hosts.xen import command_line
 from hyperperiod.hosts.xen.devicetree import chosen
 from hyperperiod.hosts.xen.images import hypervisor
@@ -83,6 +83,7 @@ def export_dom0less(
     Raises InputError for what cannot be expressed and MissingError for what is not built.
     """
     refuse(system, horizon_ns, seed)
+    refuse_executors(system)
     command_line.refuse(system)
     _refuse_board(board)
     for device in system.devices:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hyperperiod.model import InputError, System, require_pins, vcpus_of
+from hyperperiod.model import InputError, Scheduler, System, require_pins, vcpus_of
 
 
 def refuse(system: System, horizon_ns: int, seed: int) -> None:
@@ -30,6 +30,15 @@ def refuse_table(system: System) -> None:
     if system.major_frame_ns is not None:
         allowed = "servers: this host has no table"
         raise InputError("", None, "major_frame", "a table of windows", allowed)
+
+
+def refuse_executors(system: System) -> None:
+    """InputError for callbacks where our guests or threads run the tasks, which are no executor."""
+    for domain in system.domains:
+        if domain.scheduler is Scheduler.EXECUTOR:
+            where = f"domain {domain.name}: scheduler"
+            allowed = "rm, dm, fp, edf or fifo on this host"
+            raise InputError(system.name, None, where, '"executor"', allowed)
 
 
 def require_interfaces(system: System) -> None:

@@ -35,7 +35,9 @@ class Domain(Part):
     scheduler: Scheduler = key(
         "who is first inside: `rm`, `dm`, `fp`, `edf`, `fifo`; `grm`, `gdm`, `gfp`, `gedf`: the"
         " same, but jobs [move between the vcpus](semantics.md#global-guests) of the domain;"
-        " `executor`: [callbacks of ROS 2](semantics.md#executors) in one thread;"
+        " `executor`: [callbacks of ROS 2](semantics.md#executors) in one thread, which the"
+        " simulator has and exports of budgets take, while runs on Linux and Xen, and exports to"
+        " `xen-dom0less`, `carts` and `rt-app`, refuse it;"
         " `fair`: everybody in turn (on Xen, in Linux guests only)",
         default=Scheduler.RM,
     )

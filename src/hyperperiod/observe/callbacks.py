@@ -11,6 +11,8 @@ was released nobody says, so the start counts. It is woken by the callback that 
 topic last. Its process is the thread that runs it, which is the executor.
 
 Handles are those of a process, `vpid`. Without `vtid` among the contexts nobody knows who ran what.
+Containers may use the same numbers; where a thread then seems to run two callbacks at once, neither
+counts, and the line is damaged.
 """
 
 from __future__ import annotations
@@ -51,33 +53,43 @@ class Callbacks:
     def read(self) -> list[Thread]:
         """Returns the callbacks that ran, in the order in which they first did."""
         for line in self.lines.whole_lines():
+            self.lines.lines += 1
             event = printed_event(line)
             if event is None or event.time_ns >= TIME_LIMIT_NS:
                 self.lines.pass_over(line)
                 continue
             if self.lines.reach(event.time_ns):
-                self._open.clear()
+                self._forget()
             if event.name.startswith("ros2:") and {"vpid", "vtid"} <= event.said.keys():
                 try:
                     self._take(event)
                 except (KeyError, ValueError):
                     self.lines.pass_over(line)
+        self._forget()
+        return list(self._threads.values())
+
+    def _forget(self) -> None:
+        """What has begun has no end any more, and nobody knows who sent what comes now."""
         for started in self._open.values():
             self._threads[started.callback].partial += 1
-        return list(self._threads.values())
+        self._open.clear()
+        self._sent.clear()
 
     def _take(self, event: PrintedEvent) -> None:
         """Takes an event of ros2_tracing; KeyError if a field is missing, ValueError if one is no
-        number."""
+        number, or if the thread runs another callback."""
         said, name = event.said, event.name.removeprefix("ros2:")
         process, tid = said["vpid"], int(said["vtid"])
         if name == "callback_start":
             self._start((process, said["callback"]), tid, event)
         elif name == "callback_end":
-            started = self._open.pop(tid, None)
-            if started is not None and started.callback == (process, said["callback"]):
+            started = self._open.get(tid)
+            if started is not None and started.callback != (process, said["callback"]):
+                self._interrupt(tid)
+            elif started is not None:
                 job = Job(started.time_ns, event.time_ns - started.time_ns, event.time_ns)
                 self._threads[started.callback].add(job)
+                del self._open[tid]
         elif name in ("rcl_publish", "rclcpp_intra_publish"):
             topic = self._known("publisher_handle", process, said).get("topic_name")
             started = self._open.get(tid)
@@ -88,6 +100,11 @@ class Callbacks:
                 if field.endswith(("handle", "subscription", "callback")):
                     known = self._said.setdefault((field, (process, value)), {})
                     known.update({other: text for other, text in said.items() if other != field})
+
+    def _interrupt(self, tid: int) -> None:
+        """A job whose end is not seen. Raises ValueError: no thread runs two callbacks at once."""
+        self._threads[self._open.pop(tid).callback].partial += 1
+        raise ValueError(tid)
 
     def _start(self, callback: Key, tid: int, event: PrintedEvent) -> None:
         about = self._about(callback)
@@ -107,6 +124,9 @@ class Callbacks:
         thread.cpus.add(event.cpu)
         if about.get("topic_name") in self._sent:
             thread.wakers[self._sent[about["topic_name"]]] += 1
+        before = self._open.get(tid)
+        if before is not None:
+            self._interrupt(tid)
         self._open[tid] = _Started(callback, event.time_ns)
 
     def _known(self, field: str, process: str, said: Mapping[str, str]) -> dict[str, str]:

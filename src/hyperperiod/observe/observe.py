@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.load import STDIN, require_file, require_readable, shown_name
-from hyperperiod.model.units import format_time
+from hyperperiod.model.units import TIME_LIMIT_NS, format_time
 from hyperperiod.model.values import NAME_LIMIT, plain_name
 from hyperperiod.model.words import RESERVED_NAMES
 from hyperperiod.observe.events import Events, shown
@@ -379,12 +379,15 @@ class _Threads:
         if jobs.count < self.asked.least:
             return _Found("rare", jobs, None)
         if self.callbacks is not None and thread.pid in self.callbacks.periods_ns:
-            return _Found("timer", jobs, self.callbacks.periods_ns[thread.pid])
+            period_ns = self.callbacks.periods_ns[thread.pid]
+            return _Found("timer", jobs, period_ns if 0 < period_ns < TIME_LIMIT_NS else None)
         grid = jobs.releases.grid(self.resolution_ns)
         if grid is not None:
             return _Found("periodic", jobs, grid.period_ns, grid)
         gap_ns = jobs.releases.gap_min_ns
-        if bursts.count >= self.asked.least and thread.jobs_in_burst_max > 1:
+        # A burst of callbacks is no job: an executor runs others between its own.
+        may_burst = self.callbacks is None
+        if may_burst and bursts.count >= self.asked.least and thread.jobs_in_burst_max > 1:
             grid = bursts.releases.grid(self.resolution_ns)
             if grid is not None:
                 return _Found("bursty", bursts, grid.period_ns, grid)
@@ -406,10 +409,14 @@ class _Threads:
             return "an executor of several threads"
         wcet_ns = self._wcet_ns(found.series)
         if found.period_ns is None:
-            return "no two releases seen"
+            is_timer = found.kind == "timer"
+            return "a timer of an impossible period" if is_timer else "no two releases seen"
         if wcet_ns > found.period_ns:
             times = f"{format_time(wcet_ns)} of every {format_time(found.period_ns)}"
-            return f"more than a cpu: {times}, with the margin"
+            what = "more than a cpu"
+            if self.callbacks is not None and found.kind == "sporadic":
+                what = "in bursts, which only flows have"
+            return f"{what}: {times}, with the margin"
         return ""
 
     def _domain(self, thread: Thread) -> str:

@@ -40,7 +40,10 @@ def system_text(result: ObservationResult) -> str:
             inside.setdefault(thread.domain, []).append(thread)
     if not inside:
         allowed = f"one with {result.least} activations whose execution time fits its period"
-        raise InputError(result.trace, None, "", "no thread that becomes a task", allowed)
+        found = "no thread that becomes a task"
+        if result.damaged:
+            found += f", and damaged lines: {result.damaged}"
+        raise InputError(result.trace, None, "", found, allowed)
     span = format_time(result.span_ns)
     chains = _chains(result) if result.executors else []
     heads = {one.name: callbacks[0] for callbacks in chains for one in callbacks}

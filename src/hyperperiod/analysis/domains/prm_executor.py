@@ -36,7 +36,6 @@ from typing import NamedTuple
 
 from hyperperiod import _analysis
 from hyperperiod.analysis.component import Component
-from hyperperiod.analysis.domains.prm_fixed_priority import fixed_priority
 from hyperperiod.analysis.domains.supply_bound import Staircase, Supply
 from hyperperiod.analysis.flows.busy_window import LIMIT, backlog_bound, response_bound
 from hyperperiod.analysis.flows.stream import Queue, Stream
@@ -51,12 +50,12 @@ def executor(component: Component, supply: Supply | Staircase) -> list[Verdict]:
     count = len(component.sources)
     if component.utilization > supply.bandwidth:
         return [Verdict.no("the tasks ask for more than the bandwidth of the interface")] * count
-    alone = [fixed_priority(component.with_last(index), supply)[-1] for index in range(count)]
+    last = [supply.last_response(component.with_last(index).loads) for index in range(count)]
     return [
-        one
-        if one.holds
+        Verdict.yes(bound_ns)
+        if found is _analysis.Verdict.HOLDS
         else Verdict.unknown("the test for executors is only sufficient, and does not confirm it")
-        for one in alone
+        for found, bound_ns in last
     ]
 
 

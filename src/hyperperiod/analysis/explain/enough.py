@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from hyperperiod import _analysis
 from hyperperiod._analysis import Local
 from hyperperiod.analysis.bisection import last_holding, looks_for
-from hyperperiod.analysis.component import Component, Load
+from hyperperiod.analysis.component import Component
 from hyperperiod.analysis.domains.minimal_budget import minimal_budget
 from hyperperiod.analysis.domains.prm_windows import judge_windows
 from hyperperiod.analysis.domains.supply_bound import Supply
@@ -49,10 +49,8 @@ def only(component: Component, index: int) -> Component:
 
 def all_hold(component: Component, supply: Supply) -> bool:
     """Whether every source of the component is in time as it is."""
-    loads = component.loads
-    return all(
-        _holds(component.local, loads, index, supply, below=False) for index in range(len(loads))
-    )
+    places = range(len(component.sources))
+    return all(_holds(component, index, supply, below=False) for index in places)
 
 
 def max_wcet(component: Component, index: int, supply: Supply, *, below: bool) -> int | None:
@@ -60,27 +58,26 @@ def max_wcet(component: Component, index: int, supply: Supply, *, below: bool) -
 
     With `below`, those of lower priority must stay in time too.
     """
-    loads = component.loads
 
     def holds(wcet: int) -> bool:
-        changed = [*loads[:index], loads[index]._replace(wcet=wcet), *loads[index + 1 :]]
-        return _holds(component.local, changed, index, supply, below=below)
+        return _holds(component.with_wcet(index, wcet), index, supply, below=below)
 
-    return _largest(holds, loads[index].deadline)
+    return _largest(holds, component.sources[index].load.deadline)
 
 
-def _holds(local: Local, loads: Sequence[Load], index: int, supply: Supply, *, below: bool) -> bool:
-    looks = looks_for(len(loads))
-    rest = (supply.numbers, looks)
-    if local is Local.FIXED_PRIORITY:
-        last = len(loads) if below else index + 1
-        answers = (_analysis.last_response(loads[: at + 1], *rest)[0] for at in range(index, last))
-        return all(answer is _analysis.Verdict.HOLDS for answer in answers)
-    if local is Local.EXECUTOR:
-        places = range(len(loads)) if below else (index,)
-        each = ([*loads[:at], *loads[at + 1 :], loads[at]] for at in places)
-        answers = (_analysis.last_response(last, *rest)[0] for last in each)
-        return all(answer is _analysis.Verdict.HOLDS for answer in answers)
+def _holds(component: Component, index: int, supply: Supply, *, below: bool) -> bool:
+    local, loads = component.local, component.loads
+    rest = (supply.numbers, looks_for(len(loads)))
+    if local in (Local.FIXED_PRIORITY, Local.EXECUTOR):
+        if local is Local.EXECUTOR:
+            places = range(len(loads)) if below else (index,)
+            each = [component.with_last(at).loads for at in places]
+        else:
+            last = len(loads) if below else index + 1
+            each = [loads[: at + 1] for at in range(index, last)]
+        return all(
+            _analysis.last_response(one, *rest)[0] is _analysis.Verdict.HOLDS for one in each
+        )
     verdict, bound_ns = _analysis.judge(local, loads, *rest)
     if verdict is not _analysis.Verdict.HOLDS:
         return False
@@ -115,7 +112,7 @@ class OverheadAccounts:
         if self.lost_ns < supply.budget_ns and not all(holding):
             left = replace(supply, budget_ns=supply.budget_ns - self.lost_ns)
             holding = [
-                holds or _holds(component.local, component.loads, index, left, below=False)
+                holds or _holds(component, index, left, below=False)
                 for index, holds in enumerate(holding)
             ]
         return holding
@@ -138,16 +135,12 @@ class OverheadAccounts:
         self, component: Component, index: int, supply: Supply, *, below: bool
     ) -> int | None:
         """Returns the longest WCET with which one of the accounts accepts the source."""
-        sources = component.sources
 
         def holds(wcet: int) -> bool:
-            load = sources[index].load._replace(wcet=wcet)
-            own = sources[index]._replace(load=load)
-            changed = replace(component, sources=(*sources[:index], own, *sources[index + 1 :]))
-            found = self.hold(changed, supply)
+            found = self.hold(component.with_wcet(index, wcet), supply)
             return all(found[index:] if below else found[index : index + 1])
 
-        return _largest(holds, sources[index].load.deadline)
+        return _largest(holds, component.sources[index].load.deadline)
 
 
 def on_host(system: System, index: int, domain: Domain, budget_ns: int) -> str | None:

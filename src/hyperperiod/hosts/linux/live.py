@@ -26,9 +26,11 @@ INSIDE: Final = {
     Scheduler.FP: "fp",
     Scheduler.EDF: "edf",
     Scheduler.FIFO: "fifo",
+    Scheduler.EXECUTOR: "fifo",
     Scheduler.FAIR: "turns",
 }
-"""What the daemon calls the schedulers of domains; the global ones are the same inside a server."""
+"""What the daemon calls the schedulers of domains; the global ones are the same inside a server.
+An executor is one thread, of which any order will do."""
 
 
 def start(
@@ -91,7 +93,8 @@ def require_bound_tasks(system: System) -> None:
         where = f"domain {domain.name}: "
         if domain.scheduler not in INSIDE:
             allowed = f"{', '.join(INSIDE)}, where tasks stay on their vcpu, on Linux"
-            raise InputError(system.name, None, f"{where}scheduler", str(domain.scheduler), allowed)
+            found = f'"{domain.scheduler}"'
+            raise InputError(system.name, None, f"{where}scheduler", found, allowed)
         for task in domain.tasks if domain.vcpus > 1 else ():
             if task.vcpu is None:
                 key = f"{where}task {task.name}: vcpu"

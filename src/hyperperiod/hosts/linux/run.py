@@ -42,7 +42,7 @@ from hyperperiod.hosts.recorded_run import (
     require_room,
 )
 from hyperperiod.hosts.recorded_run import result_of as shared_result_of
-from hyperperiod.hosts.refuse import refuse, require_interfaces
+from hyperperiod.hosts.refuse import refuse, refuse_executors, require_interfaces
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.stock import unserved, with_interfaces
@@ -230,6 +230,7 @@ def _refuse(system: System, horizon_ns: int) -> None:
     for what, found, limit in counted:
         if found > limit:
             raise wrong(what, str(found), f"at most {limit}")
+    refuse_executors(system)
     commands.refuse(system)
     live.require_bound_tasks(system)
 

@@ -82,9 +82,6 @@ def refuse(system: System) -> None:
         if found > limit:
             raise InputError(system.name, None, what, str(found), f"at most {limit} on Xen")
     for domain in system.domains:
-        if domain.scheduler is Scheduler.EXECUTOR:
-            where, allowed = f"domain {domain.name}: scheduler", "rm, dm, fp, edf or fifo on Xen"
-            raise InputError(system.name, None, where, '"executor"', allowed)
         if domain.guest is GuestKind.LINUX:
             _refuse_threads(system, domain)
         elif domain.vcpus > 1 and domain.scheduler.is_global:

@@ -36,7 +36,7 @@ from hyperperiod.hosts.recorded_run import (
     result_of,
     until_ready,
 )
-from hyperperiod.hosts.refuse import refuse, require_interfaces
+from hyperperiod.hosts.refuse import refuse, refuse_executors, require_interfaces
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.stock import unserved, with_interfaces
@@ -93,6 +93,7 @@ def run(
     options = options or XenOptions()
     system = request.system
     refuse(system, request.horizon_ns, request.seed)
+    refuse_executors(system)
     command_line.refuse(system)
     if options.scheduler is not None:
         stock.refuse(system, options.scheduler)
