@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hyperperiod.analysis import Analysis
 from hyperperiod.hosts.item_paths import Passed, follow
 from hyperperiod.hosts.rings import new_records
 from hyperperiod.hosts.sim import make_scenario
-from hyperperiod.model import FailedError, System
+from hyperperiod.model import FailedError, Scheduler, Source, System
 from hyperperiod.runs import complete, simulate
 from hyperperiod.trace.format import Item, Kind, Records, item_of, read
 
@@ -141,6 +142,31 @@ def test_nothing_at_all_was_said(system: System, said: Records) -> None:
     first = {item: at for item, at in places(said).items() if item.number < 3 and item.hop == 0}
     assert places(found.items) == first
     assert drops(found.items)[0][1] == 3
+
+
+def through_a_ring(system: System) -> System:
+    """The first hops of two flows are receptions by a device, for fewer than may come at once."""
+    flow = system.flows[0].replace(hops=("b.h",), via="eth0", queue=8)
+    bare = system.domains[0].replace(tasks=())
+    device = {"name": "eth0", "driver": "a", "receive": "1ms", "send": "1us", "queue": 2}
+    flows = (flow, flow.replace(name="g", source=Source(period_ns=3 * MS)))
+    domains = (bare.replace(scheduler=Scheduler.FIFO), system.domains[1])
+    return System.of({**vars(system), "domains": domains, "devices": [device], "flows": flows})
+
+
+def test_what_a_ring_drops(system: System, tmp_path: Path) -> None:
+    """It moves no completion, and what nobody saw fills the ring in the order in which it came."""
+    through = through_a_ring(system)
+    simulate(through, END_NS, SEED, tmp_path / "run.hpt")
+    said = np.array(read(tmp_path / "run.hpt")[1])
+    said["task"][said["kind"] == Kind.DROP] = FIRST  # whose ring it is; no queue was full
+    found = followed(through, said)
+    assert {value >> 48 for _, value in drops(said)} == {0, 1}
+    assert (places(found.items), drops(found.items)) == (places(said), drops(said))
+    assert (found.completions == of(said, Kind.COMPLETE)).all()
+    unseen = followed(through, said[:0])
+    first = sorted((at, item) for item, (_, _, at) in places(said).items() if item.hop == 0)[:2]
+    assert sorted(places(unseen.items)) == sorted(item for _, item in first)
 
 
 def test_an_item_that_is_seen_late_was_done_late(system: System, said: Records) -> None:
