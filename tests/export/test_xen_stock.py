@@ -154,12 +154,17 @@ def test_examples_are_exported_or_refused(tmp_path: Path, name: str, target: str
         (
             "xen-rtds",
             system({"name": "a", "interface": {"period": 10 * MS, "budget": 2_000_001}}),
-            "domain a: interface.budget",
+            "domain[0].interface.budget",
         ),
         (
             "xen-rtds",
             system({"name": "a", "interface": {"period": 10 * MS, "budget": 9_000}}),
-            "domain a: interface.budget",
+            "domain[0].interface.budget",
+        ),
+        (
+            "xen-rtds",
+            system({"name": "a", "interface": server(1, 2**31 / 1000)}),
+            "domain[0].interface.period",
         ),
         (
             "xen-rtds",

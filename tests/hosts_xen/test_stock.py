@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,21 +16,27 @@ from tests.support.xentraces import record, state_change
 from hyperperiod.export.judged import for_stock, stock_page
 from hyperperiod.for_host import for_host
 from hyperperiod.hosts import STOCK, Stock, machine_of
+from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.rings import RingHeader
+from hyperperiod.hosts.stock import unserved, with_interfaces
 from hyperperiod.hosts.xen import trace_buffers
 from hyperperiod.hosts.xen.devicetree import Module, chosen
+from hyperperiod.hosts.xen.plan import XenOptions
+from hyperperiod.hosts.xen.run import _record
 from hyperperiod.hosts.xen.stock import (
     SETTING,
     WHOLE_DOMAIN,
+    buffer_bytes,
     not_told,
     refuse,
     settings,
     switches,
     xen_arguments,
 )
-from hyperperiod.hosts.xen.trace_buffers import PLACE, read_buffers
+from hyperperiod.hosts.xen.trace_buffers import LIMIT_PAGES, PAGE_BYTES, PLACE, read_buffers
 from hyperperiod.model import FailedError, InputError, System
 from hyperperiod.observe.xentrace import window
+from hyperperiod.runs import simulate
 from hyperperiod.trace.format import NONE, STOLEN, Kind
 
 MS = 1_000_000
@@ -76,7 +83,7 @@ def test_vcpus_have_their_servers_under_rtds() -> None:
 
 def test_nothing_is_set_where_there_is_nothing_to_schedule() -> None:
     assert settings(of(A), Stock.NULL) == b""
-    assert "sched=null tbuf_size=2 " in xen_arguments(Stock.NULL, 8192, 1)
+    assert "sched=null tbuf_size=2 " in xen_arguments(Stock.NULL, 8192)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +91,16 @@ def test_nothing_is_set_where_there_is_nothing_to_schedule() -> None:
     [
         ("null", [A, REST], {}, "pcpus"),
         ("rtds", [A | {"pcpu": 1}], {"pcpus": 2, "policy": "crps"}, "pcpus"),
-        ("rtds", [A | {"interface": server(0.005, 1)}], {}, "domain a: interface.budget"),
-        ("rtds", [A | {"interface": server(1, 2.0005)}], {}, "domain a: interface.period"),
+        ("rtds", [A | {"interface": server(0.005, 1)}], {}, "domain[0].interface.budget"),
+        ("rtds", [A | {"interface": server(1, 2.0005)}], {}, "domain[0].interface.period"),
+        ("rtds", [A | {"interface": server(1, 2**32 / 1000)}], {}, "domain[0].interface.period"),
+        ("rtds", [A | {"guest": "linux"}], {}, "domain[0].guest"),
+        (
+            "rtds",
+            [A | {"vcpu": [{}, {"interface": server(0.005, 1)}]}],
+            {"pcpus": 2},
+            "domain[0].vcpu[1].interface.budget",
+        ),
         ("credit2", [A], {"swap": [{"at": MS, "policy": "ertds"}]}, "swap"),
     ],
 )
@@ -94,8 +109,8 @@ def test_what_does_not_map_is_refused(
 ) -> None:
     with pytest.raises(InputError) as caught:
         refuse(of(*domains, **more), Stock(scheduler))
-    assert caught.value.key == key
-    assert str(caught.value.allowed).endswith(f"on xen-{scheduler}")
+    assert (caught.value.file, caught.value.key) == ("", key)
+    assert f"on xen-{scheduler}" in caught.value.found
 
 
 def test_what_is_not_told_is_said() -> None:
@@ -105,6 +120,38 @@ def test_what_is_not_told_is_said() -> None:
         "xen-credit2 is not told periods, which pcpu a vcpu is on, the quantum,"
         " who may use extra time"
     )
+
+
+def test_what_none_of_them_knows_is_said() -> None:
+    """Priorities that a file gives, where they are the order, and what vcpus do not share."""
+    high, low = A | {"priority": 1}, A | {"name": "b", "priority": 2}
+    stolen = [{"period": 10 * MS, "duration": MS}]
+    one = of(high, low, policy="ds", stolen=stolen)
+    assert not_told(one, Stock.RTDS) == "xen-rtds is not told stolen time, priorities of servers"
+    assert not not_told(of(high, low), Stock.RTDS)
+    apart = of({**TWO, "vcpu": [{}, {"interface": server(1, 20)}]}, pcpus=2)
+    assert not not_told(apart, Stock.RTDS)
+    assert not_told(apart, Stock.CREDIT2).endswith("periods, the budgets of single vcpus")
+    assert "single" in not_told(of({**TWO, "vcpu": [{}, {"best_effort": True}]}), Stock.CREDIT2)
+
+
+def test_xen_has_room_for_so_many_records() -> None:
+    """As much again as is thought, up to what Xen has, of which the machine's memory is a part."""
+    one, small = of(A), of(A | {"interface": server(0.01, 10)})
+    assert buffer_bytes(one, Stock.RTDS, 2 * MS) < 2**20
+    assert buffer_bytes(one, Stock.CREDIT2, 1_200_000 * MS) == LIMIT_PAGES * PAGE_BYTES
+    with pytest.raises(InputError, match=r"horizon: found 20s on xen-rtds; allowed: up to about 1"):
+        buffer_bytes(small, Stock.RTDS, 20_000 * MS)
+
+
+def test_vcpus_keep_their_interfaces_in_results() -> None:
+    """Those that they were to get, though none had a server."""
+    one = of({**TWO, "vcpu": [{}, {"interface": server(1, 20)}]}, REST, pcpus=2)
+    found = with_interfaces(simulate(unserved(one, Stock.CREDIT2), 10 * MS), one)
+    both, rest = found.domains
+    budgets = [vcpu.interface.budget_ns for vcpu in both.each_vcpu if vcpu.interface]
+    assert budgets == [8 * MS, MS]
+    assert (both.interface, rest.interface) == (None, None)
 
 
 def test_what_is_proved_of_each() -> None:
@@ -205,3 +252,31 @@ def test_what_is_lost_is_told_with_the_records() -> None:
     trace = window(0, state_change(1200, (1, 0), "runnable", "running") + lost)
     with pytest.raises(FailedError, match="lost"):
         switches(of(A), trace, HEADER)
+
+
+class _Booting:
+    """A machine that is interrupted before a guest has begun."""
+
+    places = (SimpleNamespace(ring=0),)
+
+    def wait_for(self, *_words: Any, **_more: Any) -> None:
+        raise KeyboardInterrupt
+
+    wait_until = wait_for
+
+    def stop(self) -> None:
+        """There is nothing to be stopped."""
+
+    def console(self) -> str:
+        return ""
+
+    def read(self, _address: int, size: int) -> bytes:
+        return bytes(size)
+
+
+@pytest.mark.parametrize("host", ["xen", *ON_XEN])
+def test_ctrl_c_before_guests_begin_is_an_interrupted_run(host: str) -> None:
+    booting: Any = _Booting()
+    machine: Any = SimpleNamespace(guests=())
+    with pytest.raises(KeyboardInterrupt):
+        _record(booting, machine, RunRequest(of(A), 10 * MS), None, XenOptions().under(host))

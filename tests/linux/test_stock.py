@@ -183,7 +183,7 @@ def test_a_swap_is_refused_by_the_name_of_the_host() -> None:
     for host in ON_LINUX:
         with pytest.raises(InputError) as caught:
             for_stock(of(A, swap=[{"at": MS, "policy": "ptps"}]), host, **COSTS)
-        assert caught.value.allowed == f"none, on {host}"
+        assert caught.value.found == f"1 of them on {host}"
 
 
 def test_only_of_deadline_threads_is_anything_proved() -> None:

@@ -191,8 +191,9 @@ def observe(
     if (trace_file is None) == (live_ns is None):
         found = "neither TRACE nor --live" if live_ns is None else "--live beside TRACE"
         raise click.UsageError(f"found {found}; allowed: one of the two")
-    if callbacks and live_ns is not None:
-        raise click.UsageError("found --callbacks beside --live; allowed: --callbacks with TRACE")
+    for option, is_given in {"--callbacks": callbacks, "--cpu-hz": cpu_hz is not None}.items():
+        if is_given and live_ns is not None:
+            raise click.UsageError(f"found {option} beside --live; allowed: {option} with TRACE")
     require_different({"TRACE": trace_file, "--output": out_file, "--jobs": jobs_file})
     require_writable(out_file, "--output")
     require_writable(jobs_file, "--jobs")

@@ -41,6 +41,7 @@ from hyperperiod.export.stock import (
 from hyperperiod.export.xl import US, configuration, refuse_names
 from hyperperiod.for_host import widened
 from hyperperiod.hosts.xen import command_line
+from hyperperiod.hosts.xen.stock import require_parameters
 from hyperperiod.model import (
     Domain,
     InputError,
@@ -53,8 +54,8 @@ from hyperperiod.model.made_table import with_table
 from hyperperiod.runs import complete
 
 FOLDER: Final = "/etc/xen"
-LEAST_NS: Final = 10 * US
-"""RTDS_MIN_PERIOD and RTDS_MIN_BUDGET of Xen 4.20."""
+MOST_NS: Final = (2**31 - 1) * US
+"""xl reads microseconds into an int."""
 MAX_ENTRIES: Final = 64
 """ARINC653_MAX_DOMAINS_PER_SCHEDULE of Xen 4.20."""
 SET_TABLE: Final = "set-table.py"
@@ -159,7 +160,7 @@ def export_xen_stock(
     chosen = chosen_pcpus(system, cpus)
     system = widened(system, complete(Analysis(system)), computed_grid_ns=US)
     if scheduler is RTDS:
-        _require_parameters(system)
+        require_parameters(system, MOST_NS)
     if scheduler is ARINC653 and system.major_frame_ns is None:
         system = with_table(system)
     pools = pools_of(system, chosen)
@@ -181,25 +182,6 @@ def export_xen_stock(
     files["system.toml"] = to_toml(system)
     files["README.md"] = _readme(system, chosen, pools, scheduler)
     return files
-
-
-def _require_parameters(system: System) -> None:
-    """InputError for servers that `xl sched-rtds` does not take."""
-    for domain in system.domains:
-        for number, keys in enumerate(domain.each_vcpu):
-            if keys.interface is None:
-                continue
-            own = f"vcpu[{number}]." if domain.own_vcpus else ""
-            for name in ("period", "budget"):
-                found_ns = getattr(keys.interface, f"{name}_ns")
-                if found_ns % US or found_ns < LEAST_NS:
-                    raise InputError(
-                        "",
-                        None,
-                        f"domain {domain.name}: {own}interface.{name}",
-                        format_time(found_ns),
-                        f"whole microseconds from {format_time(LEAST_NS)} on",
-                    )
 
 
 def _pool_file(pool: Pool, scheduler: StockScheduler) -> str:

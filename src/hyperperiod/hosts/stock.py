@@ -13,19 +13,21 @@ from typing import Final
 from hyperperiod.hosts import Stock
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.rings import Ring, new_records, silent_ring
-from hyperperiod.model import Domain, InputError, System
+from hyperperiod.model import Domain, InputError, Order, System, vcpus_of
 from hyperperiod.model.own_vcpu import OwnVcpu
-from hyperperiod.model.vcpus import bandwidth_of, interface_result
+from hyperperiod.model.vcpus import bandwidth_of, interface_of_vcpu, interface_result
 from hyperperiod.observe.events import Switch, Thread
 from hyperperiod.trace.format import STOLEN, Kind
 
 WEIGHT: Final = 1000
 """The weight of a whole pcpu."""
+_BY_DOMAIN: Final = (Stock.CREDIT2, Stock.EEVDF, Stock.QUOTA)
+"""What these are told is of a domain, whose vcpus are all the same to them."""
 
 
-def wrong(system: System, key: str, found: str, allowed: str, scheduler: Stock) -> InputError:
+def wrong(key: str, found: str, allowed: str, scheduler: Stock) -> InputError:
     """Returns the error for what a scheduler cannot do for a system."""
-    return InputError(system.name, None, key, found, f"{allowed}, on {scheduler.host}")
+    return InputError("", None, key, f"{found} on {scheduler.host}", allowed)
 
 
 def refuse_events(system: System, scheduler: Stock) -> None:
@@ -33,7 +35,7 @@ def refuse_events(system: System, scheduler: Stock) -> None:
     counted = {"swap": system.swaps, "change": system.changes, "device": system.devices}
     for key, found in counted.items():
         if found:
-            raise wrong(system, key, f"{len(found)} of them", "none", scheduler)
+            raise wrong(key, f"{len(found)} of them", "none", scheduler)
 
 
 def weight_of(domain: Domain, sharing: int = 1) -> int:
@@ -42,8 +44,22 @@ def weight_of(domain: Domain, sharing: int = 1) -> int:
     return max(1, round(WEIGHT * bandwidth_of(domain) / sharing))
 
 
-def not_told_sentence(scheduler: Stock, found: Mapping[str, object]) -> str:
-    """Returns what of a system, of what may be in it, a scheduler is not told; empty if nothing."""
+def not_told_sentence(system: System, scheduler: Stock, own: Mapping[str, object]) -> str:
+    """Returns what of a system a scheduler is not told: of its `own`, which are there or not, and
+    of what none of them knows; empty if nothing."""
+    vcpus = vcpus_of(system)
+    ranks = {one.given.priority for one in vcpus if not one.best_effort}
+    apart = [one for one in system.domains if len({keys.interface for keys in one.each_vcpu}) > 1]
+    found = {
+        **own,
+        "the budgets of single vcpus": apart and scheduler in _BY_DOMAIN,
+        "priorities of servers": len(ranks) > 1 and system.policy.order is not Order.EDF,
+        "weights of best effort": any(one.best_effort and one.weight for one in vcpus),
+        "which pcpu a vcpu is on": system.pcpus > 1 and any(one.pcpu is not None for one in vcpus),
+        "the quantum": system.quantum_ns,
+        "the spare": system.spare,
+        "who may use extra time": scheduler is not Stock.RTDS and any(one.extra for one in vcpus),
+    }
     left_out = [what for what, is_there in found.items() if is_there]
     return f"{scheduler.host} is not told {', '.join(left_out)}" if left_out else ""
 
@@ -85,7 +101,14 @@ def unserved(system: System, scheduler: Stock) -> System:
 
 
 def with_interfaces(result: RunResult, system: System) -> RunResult:
-    """The result of a system without servers, with the interfaces that its domains were to get."""
-    domains = zip(result.domains, system.domains, strict=True)
-    found = tuple(one.replace(interface=interface_result(domain)) for one, domain in domains)
-    return result.replace(domains=found)
+    """The result of a system without servers, with the interfaces that domains and their vcpus were
+    to get."""
+    found = []
+    for one, domain in zip(result.domains, system.domains, strict=True):
+        # A domain whose vcpus are all alike has none of its own.
+        each = tuple(
+            vcpu.replace(interface=interface_of_vcpu(keys.interface))
+            for vcpu, keys in zip(one.each_vcpu, domain.each_vcpu, strict=False)
+        )
+        found.append(one.replace(interface=interface_result(domain), each_vcpu=each))
+    return result.replace(domains=tuple(found))

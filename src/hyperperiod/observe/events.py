@@ -85,6 +85,8 @@ class Events:
         self.damaged = 0
         self.first_damaged: tuple[int, str] | None = None
         self.is_cut = False
+        self.damaged_from: int | None = None
+        """The first byte from which on nothing could be read."""
         self.gaps = 0
         self.lost = 0
         self.overwritten = 0

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import mmap
 import re
 import sys
 import zlib
@@ -126,28 +127,39 @@ def observe(name: str, asked: Asked) -> Observed:
 def _events(name: str, file: io.BufferedReader, cpu_hz: int | None) -> Events | None:
     """Returns who reads the events of a file, by how it begins; None of a trace of ours."""
     start = file.peek(64)[:64]
-    if is_xentrace(start):
-        if cpu_hz is None:
-            allowed = "--cpu-hz beside it, how fast the counter runs: `xl dmesg` says it"
-            raise InputError(shown_name(name), None, "", "times of xentrace, in ticks", allowed)
-        return XenTrace(file, cpu_hz)
-    if cpu_hz is not None:
-        raise InputError(shown_name(name), None, "", "--cpu-hz", "a trace that xentrace wrote")
+    if is_xentrace(start[3::-1]):
+        found, allowed = "a trace of Xen, highest byte first", "one with the lowest byte first"
+        raise InputError(shown_name(name), None, "", found, allowed)
     if start.startswith(b"\x1f\x8b"):
         packed = gzip.GzipFile(fileobj=file)
         # What is damaged is said when it is read.
         with suppress(EOFError, OSError, zlib.error):
             if whose := _whose(packed.peek(64)[:64]):
                 found = f"a trace of {whose}, packed by gzip"
-                raise InputError(shown_name(name), None, "", found, "unpacked: gunzip does it")
-        return TraceLines(packed)
+                raise InputError(
+                    shown_name(name),
+                    None,
+                    "",
+                    found,
+                    "unpacked, by gunzip: only text may be packed",
+                )
+        if cpu_hz is None:
+            return TraceLines(packed)
     whose = _whose(start)
+    if cpu_hz is not None and whose != "Xen":
+        found = "--cpu-hz" if start else "an empty file"
+        raise InputError(shown_name(name), None, "", found, "a trace that xentrace wrote")
     if whose is None:
         return TraceLines(file)
     if name == STDIN:
         found = f"a trace of {whose} on standard input"
         raise InputError(shown_name(name), None, "", found, "text")
     require_file(name, ALLOWED)
+    if whose == "Xen":
+        if cpu_hz is None:
+            allowed = "--cpu-hz beside it, how fast the counter runs: `xl dmesg` says it"
+            raise InputError(shown_name(name), None, "", "times of xentrace, in ticks", allowed)
+        return XenTrace(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), cpu_hz)
     return PerfettoEvents(file) if whose == "Perfetto" else None
 
 
@@ -157,6 +169,8 @@ def _whose(start: bytes) -> str | None:
         return "ours"
     if start.startswith(TRACE_DAT):
         return "trace-cmd"
+    if is_xentrace(start):
+        return "Xen"
     return "Perfetto" if is_perfetto(start) else None
 
 
@@ -166,6 +180,7 @@ def _common(name: str, asked: Asked) -> dict[str, Any]:
         "observed": plain_name(shown(Path(name).name).partition(".")[0].strip("-"), "observed"),
         "least": asked.least,
         "margin": float(asked.margin),
+        "counter_hz": asked.cpu_hz,
     }
 
 
@@ -179,6 +194,7 @@ def _noticed(lines: Events) -> dict[str, Any]:
         "first_damaged": lines.first_damaged
         and DamagedLine(line=lines.first_damaged[0], text=lines.first_damaged[1]),
         "cut": lines.is_cut,
+        "damaged_from": lines.damaged_from,
         "gaps": lines.gaps,
         "lost": lines.lost,
         "overwritten": lines.overwritten,

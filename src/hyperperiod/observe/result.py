@@ -64,7 +64,11 @@ class ObservedThread(ResultObject):
 
 
 class ObservationResult(ResultObject):
-    """The threads of a trace, and what was noticed about the trace as a whole."""
+    """The threads of a trace, and what was noticed about the trace as a whole.
+
+    `counter_hz` is what times were said to be ticks of. From the byte `damaged_from` on the file
+    could not be read.
+    """
 
     trace: str
     observed: str
@@ -79,6 +83,7 @@ class ObservationResult(ResultObject):
     damaged: int = 0
     first_damaged: DamagedLine | None = None
     cut: bool = False
+    damaged_from: int | None = None
     gaps: int = 0
     lost: int = 0
     overwritten: int = 0
@@ -86,3 +91,4 @@ class ObservationResult(ResultObject):
     other_machines: int = 0
     flags: bool = True
     executors: bool = False
+    counter_hz: int | None = None

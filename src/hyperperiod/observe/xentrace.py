@@ -5,16 +5,19 @@ A file is a row of windows: a record that names a pcpu and says how many bytes o
 records follow (xen/include/public/trace.h). What is read is which states vcpus change to (class
 `TRC_SCHED_MIN`); other records are passed over. A vcpu is a thread, called `d1v0` for vcpu 0 of
 domain 1, and a domain is a process. Times are those of the machine's counter, whose frequency no
-file says: one that cannot be is the end of the trace. The windows of a pcpu are in order, those of
-several are put into order: all of a file is in memory for that.
+file says. The windows of a pcpu are in order, those of several are put into order.
+
+Where Xen lost records, or some cannot be read, those of a pcpu are missing from its last one on up
+to its next one with a time. Meanwhile nothing of any pcpu is believed, as vcpus go from one to
+another. What begins no window is the end of what can be read.
 """
 
 from __future__ import annotations
 
 import heapq
-import io
 import struct
 from collections.abc import Iterator
+from mmap import mmap
 from typing import Final, NamedTuple
 
 from hyperperiod.model.units import TIME_LIMIT_NS
@@ -22,10 +25,15 @@ from hyperperiod.observe.events import Event, Events, Switch, Thread, Wake
 
 WINDOW: Final = 0x2001_F003
 """The first word of a file, and of each window: TRC_TRACE_CPU_CHANGE with two more words."""
+_FIRST: Final = struct.pack("<I", WINDOW)
 _HEAD: Final = struct.Struct("<III")
 """A window's first word, pcpu and size."""
 _IDLE_DOMAIN: Final = 0x7FFF
 _LOST: Final = 0x1F001
+"""Its words: how many, a vcpu, and when the first of them was, in two words."""
+_MISSING, _THERE = 0, 1
+"""From here on records are missing, so many (0: nobody knows), or there again. No event of Xen's
+has such a number."""
 _STATE_CHANGE: Final = 0x21001
 _EVENT, _STATES = 0x0FFF_FFFF, 0xFF0
 """Bits of a record's first word: its event, of which some say from which state to which."""
@@ -45,25 +53,26 @@ class _Record(NamedTuple):
 class XenTrace(Events):
     """The records of one trace as events, and what was noticed about the whole on the way."""
 
-    def __init__(self, file: io.BufferedIOBase, counter_hz: int) -> None:
+    def __init__(self, data: bytes | mmap, counter_hz: int) -> None:
         super().__init__(resolution_ns=max(1, NS_PER_S // counter_hz))
         # No record names who wakes a vcpu, so nobody is taken for another one.
         self.has_flags = True
-        self._data = memoryview(file.read())
+        self._data = memoryview(data)
         self._hz = counter_hz
 
     def read(self) -> Iterator[Event]:
         """Yields the events of the trace in order."""
         before: dict[int, tuple[Thread, bool]] = {}
+        missing: set[int] = set()
         for ticks, pcpu, event, words in heapq.merge(*self._streams()):
             time_ns = ticks * NS_PER_S // self._hz
-            if time_ns >= TIME_LIMIT_NS:
-                self.is_cut = True
-                return
-            if event == _LOST and words:
+            if event == _MISSING:
                 self.lose(words[0])
                 before.clear()
-            elif event & ~_STATES == _STATE_CHANGE and words:
+                missing.add(pcpu)
+            elif event == _THERE:
+                missing.discard(pcpu)
+            elif not missing and event & ~_STATES == _STATE_CHANGE and words:
                 if gap := self.reach(time_ns):
                     yield gap
                 old, new, who = event >> 8 & 3, event >> 4 & 3, self._thread(words[0])
@@ -88,37 +97,64 @@ class XenTrace(Events):
         """The records of each pcpu."""
         windows: dict[int, list[memoryview]] = {}
         at, end = 0, len(self._data)
-        while at + _HEAD.size <= end:
-            word, pcpu, size = _HEAD.unpack_from(self._data, at)
-            if word != WINDOW:
+        while at < end:
+            head = self._data[at : at + _HEAD.size]
+            if not _FIRST.startswith(head[:4]):
+                self.damaged_from = at
                 break
-            at += _HEAD.size
-            windows.setdefault(pcpu, []).append(self._data[at : at + size])
-            at += size
-        self.is_cut = at != end
+            if len(head) < _HEAD.size:
+                self.is_cut = True
+                break
+            _, pcpu, size = _HEAD.unpack(head)
+            start, at = at + _HEAD.size, at + _HEAD.size + size
+            self.is_cut = at > end
+            windows.setdefault(pcpu, []).append(self._data[start:at])
         return [self._records(pcpu, parts) for pcpu, parts in windows.items()]
 
     def _records(self, pcpu: int, windows: list[memoryview]) -> Iterator[_Record]:
-        ticks = 0
+        """The records of a pcpu from its first one with a time on, and where some are missing."""
+        ticks, is_known = 0, False
         for data in windows:
             at = 0
-            while at + 4 <= len(data):
-                (word,) = struct.unpack_from("<I", data, at)
-                extra, timed = word >> 28 & 7, word >> 31
-                size = 4 + 8 * timed + 4 * extra
-                if at + size > len(data):
+            while at < len(data):
+                end, time, event, words = _read(data, at)
+                if end == at or (time or 0) * NS_PER_S // self._hz >= TIME_LIMIT_NS:
+                    yield _Record(ticks, pcpu, _MISSING, (0,))
+                    is_known = False
                     break
-                if timed:
-                    (ticks,) = struct.unpack_from("<Q", data, at + 4)
-                words = struct.unpack_from(f"<{extra}I", data, at + 4 + 8 * timed)
-                yield _Record(ticks, pcpu, word & _EVENT, words)
-                at += size
-            self.is_cut |= at != len(data)
+                if time is not None:
+                    if event == _LOST:
+                        first = min(words[2] | words[3] << 32, time)
+                        yield _Record(max(ticks, first), pcpu, _MISSING, words)
+                        is_known = False
+                    ticks = time
+                    if not is_known:
+                        yield _Record(ticks, pcpu, _THERE, ())
+                        is_known = True
+                if is_known:
+                    yield _Record(ticks, pcpu, event, words)
+                at = end
+
+
+def _read(data: memoryview, at: int) -> tuple[int, int | None, int, tuple[int, ...]]:
+    """Where a record ends, its time in ticks if it has one, its event and words; it ends where it
+    begins if there is none."""
+    none = at, None, 0, ()
+    if at + 4 > len(data):
+        return none
+    (word,) = struct.unpack_from("<I", data, at)
+    event, extra, timed = word & _EVENT, word >> 28 & 7, word >> 31
+    end = at + 4 + 8 * timed + 4 * extra
+    whole = event > _THERE and (event != _LOST or (timed and extra >= 4))
+    if not whole or end > len(data):
+        return none
+    times = struct.unpack_from(f"<{timed}Q", data, at + 4)
+    return end, *(times or (None,)), event, struct.unpack_from(f"<{extra}I", data, end - 4 * extra)
 
 
 def is_xentrace(start: bytes) -> bool:
     """Whether a file that begins with these bytes is one of `xentrace`."""
-    return start.startswith(struct.pack("<I", WINDOW))
+    return start.startswith(_FIRST)
 
 
 def window(pcpu: int, records: bytes) -> bytes:

@@ -43,12 +43,16 @@ def _what(result: ObservationResult) -> str:
 
 
 def _notes(result: ObservationResult) -> Iterator[str]:
-    """Yields what makes the trace less than whole."""
+    """Yields what times are in if that was asked for, and what makes the trace less than whole."""
+    if result.counter_hz is not None:
+        yield f"times are ticks of a counter of {result.counter_hz:,} Hz, as --cpu-hz says"
     if result.first_damaged is not None:
         first = result.first_damaged
         yield f"{result.damaged} damaged lines; line {first.line} is the first: {first.text}"
     if result.cut:
-        yield "the file is cut off: its last line has no end, or what is packed has none"
+        yield "the file is cut off: its last line or record has no end, or what is packed has none"
+    if result.damaged_from is not None:
+        yield f"the file is damaged from byte {result.damaged_from} on: nothing of that was read"
     if result.overwritten:
         yield f"{result.overwritten} events before it were overwritten: a larger buffer helps"
     if result.gaps:

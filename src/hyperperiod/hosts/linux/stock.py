@@ -119,13 +119,13 @@ def refuse(system: System, scheduler: Stock) -> None:
     for domain in system.domains:
         if commands.has_commands(domain) and len(domain.tasks) > 1:
             key = f"domain {domain.name}: command"
-            raise wrong(system, key, f"{len(domain.tasks)} of them", "one", scheduler)
+            raise wrong(key, f"{len(domain.tasks)} of them", "one", scheduler)
         if weight_of(domain) > MOST_WEIGHT:
             found = f"{float(bandwidth_of(domain)):.2f} cpus"
             allowed = f"at most {MOST_WEIGHT // WEIGHT}"
-            raise wrong(system, f"domain {domain.name}: budgets", found, allowed, scheduler)
+            raise wrong(f"domain {domain.name}: budgets", found, allowed, scheduler)
         if scheduler is Stock.QUOTA:
-            _require_quota(system, domain)
+            _require_quota(domain)
     if scheduler is Stock.DEADLINE:
         _refuse_deadline(system)
 
@@ -138,15 +138,8 @@ def not_told(system: System, scheduler: Stock) -> str:
         if domain.scheduler is not Scheduler.FAIR
         and len({task.vcpu for task in domain.tasks}) < len(domain.tasks)
     ]
-    pinned = system.pcpus > 1 and any(vcpu.pcpu is not None for vcpu in vcpus_of(system))
-    found = {
-        f"who comes first in {some_names(ranked)}": ranked,
-        "which pcpu a vcpu is on": pinned,
-        "the quantum": system.quantum_ns,
-        "the spare": system.spare,
-        "who may use extra time": any(domain.extra for domain in system.domains),
-    }
-    return not_told_sentence(scheduler, found)
+    own = {f"who comes first in {some_names(ranked)}": ranked}
+    return not_told_sentence(system, scheduler, own)
 
 
 def _servers(domain: Domain) -> list[Interface]:
@@ -154,7 +147,7 @@ def _servers(domain: Domain) -> list[Interface]:
     return [keys.interface for keys in domain.each_vcpu if keys.interface is not None]
 
 
-def _require_quota(system: System, domain: Domain) -> None:
+def _require_quota(domain: Domain) -> None:
     """InputError for servers that no quota of the kernel's stands for."""
     servers = _servers(domain)
     if not servers:
@@ -162,12 +155,12 @@ def _require_quota(system: System, domain: Domain) -> None:
     where, periods = f"domain {domain.name}: ", sorted({one.period_ns for one in servers})
     if len(periods) > 1 or len(servers) < domain.vcpus:
         found = "vcpus with different periods, or without"
-        raise wrong(system, f"{where}vcpu", found, "one period for all", Stock.QUOTA)
+        raise wrong(f"{where}vcpu", found, "one period for all", Stock.QUOTA)
     budget_ns = sum(one.budget_ns for one in servers)
     cpu_max(where, budget_ns, periods[0])
     if budget_ns < LEAST_QUOTA_NS:
         found, allowed = format_time(budget_ns), f"at least {format_time(LEAST_QUOTA_NS)}"
-        raise wrong(system, f"{where}interface.budget", found, allowed, Stock.QUOTA)
+        raise wrong(f"{where}interface.budget", found, allowed, Stock.QUOTA)
 
 
 def cpu_max(where: str, budget_ns: int, period_ns: int) -> tuple[int, int]:
@@ -186,14 +179,14 @@ def _refuse_deadline(system: System) -> None:
     """InputError for servers that no threads of SCHED_DEADLINE stand for."""
     if system.pcpus > 1 and system.policy.scope is not Scope.GLOBAL:
         allowed = "1, or a global policy: these threads go to any cpu"
-        raise wrong(system, "pcpus", str(system.pcpus), allowed, Stock.DEADLINE)
+        raise wrong("pcpus", str(system.pcpus), allowed, Stock.DEADLINE)
     for vcpu in vcpus_of(system):
         tasks = [one.task for one in tasks_of(system) if _is_on(one, vcpu)]
         if vcpu.interface is not None and (
             len(tasks) > 1 or any(task.command is not None for task in tasks)
         ):
             key, found = f"domain {vcpu.name}: task", f"{len(tasks)} of them, or a command"
-            raise wrong(system, key, found, "one of ours for each vcpu", Stock.DEADLINE)
+            raise wrong(key, found, "one of ours for each vcpu", Stock.DEADLINE)
     for index, domain in enumerate(system.domains):
         require_taken(f"domain[{index}]", domain)
     require_admitted("", system.domains, system.pcpus)

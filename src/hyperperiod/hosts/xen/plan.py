@@ -81,8 +81,8 @@ def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> Xe
     start_ns = boot_times * epoch_ns(system, icount=icount)
     settings = b""
     if options.scheduler is not None:
-        ring_bytes = options.ring_bytes or stock.buffer_bytes(system, horizon_ns)
-        arguments = stock.xen_arguments(options.scheduler, ring_bytes, system.pcpus)
+        ring_bytes = options.ring_bytes or stock.buffer_bytes(system, options.scheduler, horizon_ns)
+        arguments = stock.xen_arguments(options.scheduler, ring_bytes)
         settings = stock.settings(system, options.scheduler)
     else:
         ring_bytes = options.ring_bytes or hypervisor_ring_bytes(system, horizon_ns)

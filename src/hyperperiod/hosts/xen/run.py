@@ -158,6 +158,9 @@ def _record(
         interrupted = True
     running.stop()
     COMPLAINTS.require_none(running.console())
+    if interrupted and None in _headers(running).values():
+        # Ctrl-C came before all guests had begun: there is nothing yet.
+        raise KeyboardInterrupt
     every = running.guest_rings()
     require_room((f"guest {number}", ring) for number, ring in enumerate(every))
     guests = [ring for ring, it in zip(every, machine.guests, strict=True) if it.pcpu is None]
@@ -184,17 +187,21 @@ def _reached_by_guests(running: RunningXen) -> int | None:
     """The latest instant (ns) in the ring of a guest; None while there is none."""
     found = [
         int(rings.ticks_to_ns(np.array([ticks], np.uint64), header)[0])
-        for place in running.places
-        if (header := rings.read_header(running.read, place.ring)) is not None
-        and (ticks := rings.last_time(running.read, place.ring)) is not None
+        for at, header in _headers(running).items()
+        if header is not None and (ticks := rings.last_time(running.read, at)) is not None
     ]
     return max(found, default=None)
 
 
+def _headers(running: RunningXen) -> dict[int, rings.RingHeader | None]:
+    """The rings of guests, by where they are; None of a guest that has not begun."""
+    return {place.ring: rings.read_header(running.read, place.ring) for place in running.places}
+
+
 def _at_work(running: RunningXen) -> list[int]:
     """The rings of guests that have not seen the horizon."""
-    headers = {place.ring: rings.read_header(running.read, place.ring) for place in running.places}
-    return [at for at, header in headers.items() if header is None or not header.ended]
+    headers = _headers(running).items()
+    return [at for at, header in headers if header is None or not header.ended]
 
 
 def _wait_for_guests(running: RunningXen) -> None:

@@ -9,16 +9,15 @@ The hypervisor is built without any change of ours (flavour `arm64-stock`).
     null       each vcpu has a pcpu of its own, and nothing is scheduled
 
 A device tree cannot say weights and budgets, so there is a domain 0 (guests/control), which sets
-them before the run begins and sleeps for good. A best-effort domain has the least weight; RTDS has
-no such thing, so there it has 1 ms in a second, and extra time. Which of the pcpus vcpus are on is
-Xen's choice.
+them before the run begins and sleeps for good. Of a domain without servers each vcpu has the least
+weight; RTDS has no best effort, so there it has 1 ms in a second, and extra time. Which of the
+pcpus vcpus are on is Xen's choice.
 
 Who ran when is what Xen's own trace buffers say.
 """
 
 from __future__ import annotations
 
-import io
 import struct
 from typing import Final
 
@@ -33,18 +32,30 @@ from hyperperiod.hosts.stock import (
     wrong,
 )
 from hyperperiod.hosts.xen.trace_buffers import EVENTS, LIMIT_PAGES, PAGE_BYTES
-from hyperperiod.model import FailedError, Interface, Scope, System, format_time, vcpus_of
+from hyperperiod.model import (
+    FailedError,
+    GuestKind,
+    Interface,
+    Scope,
+    System,
+    format_time,
+    vcpus_of,
+)
 from hyperperiod.model.own_vcpu import served_by
 from hyperperiod.observe.events import Switch
 from hyperperiod.observe.xentrace import NS_PER_S, XenTrace
 
 US: Final = 1_000
+MS: Final = 1_000_000
 LEAST_NS: Final = 10 * US
 """RTDS_MIN_PERIOD and RTDS_MIN_BUDGET of Xen 4.20."""
+MOST_NS: Final = (2**32 - 1) * US
+"""A hypercall has microseconds in 32 bits."""
 BEST_EFFORT: Final = Interface(period_ns=1_000_000_000, budget_ns=1_000_000)
 """What a best-effort vcpu has under RTDS. Its extra time comes in pieces as long as its budget."""
 FIRST_SWITCHES: Final = 4096
 """While the machine boots, and more than any run of some milliseconds has."""
+SWITCH_BYTES: Final = 4 * 16
 TURN_NS: Final = 500_000
 """CSCHED2_MIN_TIMER of Xen 4.20."""
 NUMBERS: Final = {Stock.CREDIT2: 6, Stock.RTDS: 8}
@@ -61,34 +72,40 @@ def refuse(system: System, scheduler: Stock) -> None:
     vcpus = len(vcpus_of(system))
     if scheduler is Stock.NULL and vcpus > system.pcpus:
         found = f"{system.pcpus} for {vcpus} vcpus"
-        raise wrong(system, "pcpus", found, "one for each vcpu", scheduler)
+        raise wrong("pcpus", found, "one for each vcpu", scheduler)
     if scheduler is not Stock.RTDS:
         return
     if system.pcpus > 1 and system.policy.scope is not Scope.GLOBAL:
         allowed = "1, or a global policy: it gives a vcpu any pcpu"
-        raise wrong(system, "pcpus", str(system.pcpus), allowed, scheduler)
-    for vcpu in vcpus_of(with_servers(system)):
+        raise wrong("pcpus", str(system.pcpus), allowed, scheduler)
+    for number, domain in enumerate(system.domains):
+        if domain.guest is GuestKind.LINUX:
+            # It would boot within its budgets, and nobody has seen when it is ready then.
+            raise wrong(f"domain[{number}].guest", '"linux"', '"executive"', scheduler)
+    require_parameters(with_servers(system), MOST_NS)
+
+
+def require_parameters(system: System, most_ns: int) -> None:
+    """InputError for servers that RTDS does not take, the longest of which is `most_ns`."""
+    for vcpu in vcpus_of(system):
         for name in ("period", "budget") if vcpu.interface is not None else ():
             found_ns = getattr(vcpu.interface, f"{name}_ns")
-            if found_ns % US or found_ns < LEAST_NS:
-                key, found = f"domain {vcpu.name}: interface.{name}", format_time(found_ns)
-                allowed = f"whole microseconds from {format_time(LEAST_NS)} on"
-                raise wrong(system, key, found, allowed, scheduler)
+            if found_ns % US or not LEAST_NS <= found_ns <= most_ns:
+                own = f"vcpu[{vcpu.index}]." if vcpu.domain.own_vcpus else ""
+                key = f"domain[{vcpu.domain_index}].{own}interface.{name}"
+                times = f"{format_time(LEAST_NS)} to {format_time(most_ns)}"
+                allowed = f"whole microseconds from {times}"
+                raise wrong(key, format_time(found_ns), allowed, Stock.RTDS)
 
 
 def not_told(system: System, scheduler: Stock) -> str:
     """What of a system this scheduler is not told, as a sentence; empty if nothing."""
-    served = scheduler is Stock.RTDS
-    pinned = system.pcpus > 1 and any(vcpu.pcpu is not None for vcpu in vcpus_of(system))
-    found = {
+    own = {
         "periods": scheduler is Stock.CREDIT2,
         "budgets and periods": scheduler is Stock.NULL,
-        "which pcpu a vcpu is on": pinned,
-        "the quantum": system.quantum_ns,
-        "the spare": system.spare,
-        "who may use extra time": not served and any(one.extra for one in system.domains),
+        "stolen time": system.stolen,
     }
-    return not_told_sentence(scheduler, found)
+    return not_told_sentence(system, scheduler, own)
 
 
 def with_servers(system: System) -> System:
@@ -107,25 +124,34 @@ def _rounded(server: Interface | None) -> Interface | None:
     return server and server.replace(budget_ns=-(-server.budget_ns // US) * US)
 
 
-def buffer_bytes(system: System, horizon_ns: int) -> int:
-    """Room for Xen's trace of a run, on each pcpu, with as much again to spare.
+def buffer_bytes(system: System, scheduler: Stock, horizon_ns: int) -> int:
+    """Room for Xen's trace of a run, on each pcpu, with as much again to spare where Xen has that.
 
     A vcpu has a pcpu until its work or its budget ends, another one wakes up, or credit2 has it
-    take turns; then four changes of state are recorded, of 16 bytes each.
+    take turns; then four changes of state are recorded, of 16 bytes each. InputError for a horizon
+    that these have no room in.
     """
-    switches = FIRST_SWITCHES + system.pcpus * horizon_ns / TURN_NS
+    switches = 0.0
     for number in range(len(system.domains)):
         switches += 4 * sum(job_counts(system, number, horizon_ns))
-    for vcpu in vcpus_of(with_servers(system)):
+    if scheduler is Stock.CREDIT2:
+        switches += system.pcpus * horizon_ns / TURN_NS
+    for vcpu in vcpus_of(with_servers(system)) if scheduler is Stock.RTDS else ():
         if vcpu.interface is not None:
             switches += 3 * horizon_ns / vcpu.interface.budget_ns
-    return 2 * 4 * 16 * int(switches)
+    most = LIMIT_PAGES // system.pcpus * PAGE_BYTES
+    room = most // SWITCH_BYTES - FIRST_SWITCHES
+    if switches > room:
+        fits = format_time(int(horizon_ns * room / switches) // MS * MS)
+        allowed = f"up to about {fits}: Xen's trace buffers have no room for more"
+        raise wrong("horizon", format_time(horizon_ns), allowed, scheduler)
+    return min(2 * SWITCH_BYTES * (FIRST_SWITCHES + int(switches)), most)
 
 
-def xen_arguments(scheduler: Stock, buffer_bytes: int, pcpus: int) -> str:
+def xen_arguments(scheduler: Stock, buffer_bytes: int) -> str:
     """What Xen is told: the scheduler, a trace buffer of about so many bytes for each pcpu, and how
     large domain 0 is, if there is one."""
-    pages = min(buffer_bytes // PAGE_BYTES, LIMIT_PAGES // pcpus)
+    pages = buffer_bytes // PAGE_BYTES
     return (
         f"sched={scheduler} tbuf_size={pages} tevt_mask={EVENTS:#x} dom0_max_vcpus=1 dom0_mem=16M"
     )
@@ -161,9 +187,10 @@ def switches(system: System, trace: bytes, header: RingHeader) -> Ring:
     FailedError if Xen lost some of it.
     """
     hz = header.frequency_hz
-    events = XenTrace(io.BytesIO(trace), hz)
+    events = XenTrace(trace, hz)
     found = [one for one in events.read() if isinstance(one, Switch)]
-    if events.lost or events.is_cut:
+    # Where it begins there is a gap that nobody has counted.
+    if events.gaps or events.is_cut:
         raise FailedError("Xen lost records of the run; take a shorter horizon")
     vcpus = {f"d{vcpu.domain_index + 1}v{vcpu.index}": vcpu.id for vcpu in vcpus_of(system)}
     epoch_ns = header.epoch_ticks * NS_PER_S // hz
