@@ -145,7 +145,7 @@ def _record(
     try:
         if options.scheduler is None:
             running.wait_for(HORIZON_REACHED, patience_s=options.patience_s, look=look)
-            _wait_for_guests(running)
+            wait_for_guests(running)
         else:
             # Xen knows of no horizon. All guests come to it, since others sleep from then on.
             running.wait_until(
@@ -204,7 +204,7 @@ def _at_work(running: RunningXen) -> list[int]:
     return [at for at, header in headers if header is None or not header.ended]
 
 
-def _wait_for_guests(running: RunningXen) -> None:
+def wait_for_guests(running: RunningXen) -> None:
     """A guest writes what was due before the horizon when it next runs, and then its end."""
     until = time.monotonic() + GUESTS_END_S
     while _at_work(running) and time.monotonic() < until:

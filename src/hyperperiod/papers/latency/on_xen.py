@@ -21,7 +21,7 @@ from hyperperiod.hosts.xen.command_line import xen_arguments
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import HORIZON_REACHED, MIB, Guest, XenMachine, boot
 from hyperperiod.hosts.xen.outside import CARD, outside
-from hyperperiod.hosts.xen.run import COMPLAINTS
+from hyperperiod.hosts.xen.run import COMPLAINTS, wait_for_guests
 from hyperperiod.model import Policy, System
 from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.papers.latency.figures import LabRow
@@ -66,6 +66,7 @@ def _run(
     ):
         place = running.places[0].memory + GUEST_RING_OFFSET
         running.wait_for(HORIZON_REACHED, look=lambda: running.read(place, 64))
+        wait_for_guests(running)
         running.stop()
         COMPLAINTS.require_none(running.console())
         return read_ring(running.read, place, UNDER_TEST)
