@@ -37,6 +37,9 @@ has such a number."""
 _STATE_CHANGE: Final = 0x21001
 _EVENT, _STATES = 0x0FFF_FFFF, 0xFF0
 """Bits of a record's first word: its event, of which some say from which state to which."""
+_TIMED: Final = 8
+_FORMS: Final = [struct.Struct(f"<{form // _TIMED}Q{form % _TIMED}I") for form in range(16)]
+"""What is behind the first word, by its highest bits: a time or none, and so many words."""
 _RUNNING, _RUNNABLE = 0, 1
 _PRIORITY: Final = 120
 """That of a thread without one of its own."""
@@ -113,12 +116,13 @@ class XenTrace(Events):
 
     def _records(self, pcpu: int, windows: list[memoryview]) -> Iterator[_Record]:
         """The records of a pcpu from its first one with a time on, and where some are missing."""
+        limit = TIME_LIMIT_NS * self._hz // NS_PER_S
         ticks, is_known = 0, False
         for data in windows:
             at = 0
             while at < len(data):
                 end, time, event, words = _read(data, at)
-                if end == at or (time or 0) * NS_PER_S // self._hz >= TIME_LIMIT_NS:
+                if end == at or (time or 0) >= limit:
                     yield _Record(ticks, pcpu, _MISSING, (0,))
                     is_known = False
                     break
@@ -143,13 +147,12 @@ def _read(data: memoryview, at: int) -> tuple[int, int | None, int, tuple[int, .
     if at + 4 > len(data):
         return none
     (word,) = struct.unpack_from("<I", data, at)
-    event, extra, timed = word & _EVENT, word >> 28 & 7, word >> 31
-    end = at + 4 + 8 * timed + 4 * extra
-    whole = event > _THERE and (event != _LOST or (timed and extra >= 4))
-    if not whole or end > len(data):
+    event, form = word & _EVENT, word >> 28
+    end = at + 4 + _FORMS[form].size
+    if end > len(data) or event <= _THERE or (event == _LOST and form < _TIMED + 4):
         return none
-    times = struct.unpack_from(f"<{timed}Q", data, at + 4)
-    return end, *(times or (None,)), event, struct.unpack_from(f"<{extra}I", data, end - 4 * extra)
+    words = _FORMS[form].unpack_from(data, at + 4)
+    return (end, words[0], event, words[1:]) if form & _TIMED else (end, None, event, words)
 
 
 def is_xentrace(start: bytes) -> bool:
