@@ -45,7 +45,7 @@ def printed_folder(name: str, allowed: str) -> Iterator[io.BufferedReader]:
     if found is None:
         raise InputError(name, None, "", "a folder without a trace of the kernel in it", allowed)
     # By lines, so that what is lost is said at its place.
-    words = ["stdbuf", "-oL", "babeltrace2", "--color=never", "--clock-seconds", str(found)]
+    words = ["stdbuf", "-oL", "babeltrace2", "--clock-seconds", str(found)]
     with _printed(name, words, merges=True) as text:
         yield text
 
@@ -65,6 +65,8 @@ def _printed(name: str, words: Sequence[str], *, merges: bool) -> Iterator[io.Bu
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if merges else errors,
+            # Colours of babeltrace2's warnings, which --color=never leaves.
+            env=os.environ | {"BABELTRACE_TERM_COLOR": "never"},
         ) as process,
     ):
         assert isinstance(process.stdout, io.BufferedReader), "it has a buffer unless told not to"
