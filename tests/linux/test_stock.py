@@ -231,6 +231,9 @@ def test_who_ran_is_read_of_switches() -> None:
     lost = b"CPU:2 [LOST 5 EVENTS]\n"
     with pytest.raises(FailedError, match="lost switches"):
         switches(one, files | {"switches": "".join(text).encode() + lost})
+    for name in ("process0", "supervisor1"):  # as a container counts them
+        with pytest.raises(FailedError, match="has no thread of process 9 of the run"):
+            switches(one, files | {"switches": "".join(text).encode(), name: b"9\n"})
 
 
 def test_a_trace_of_another_scheduler_is_not_checked(tmp_path: Path) -> None:

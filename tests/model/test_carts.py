@@ -166,6 +166,10 @@ TASK = '<task name="t" p="50" d="50" e="1"/>'
         (GOOD.replace('cs="0"', 'delta_rel="1"'), 4, "task t1 delta_rel", "not modelled"),
         (GOOD.replace('jitter="10"', 'jitter="201"'), 4, "task t1 jitter", "below another"),
         (GOOD.replace('jitter="10"', 'jitter="600"'), 4, "jitter", "less than the deadline"),
+        (
+            GLOBAL.format(system="", component="").replace('d="200"', 'd="200" jitter="1"'),
+            3, "task T0 jitter", "0 under gEDF",
+        ),
         (GOOD.replace("jitter", "jiter"), 4, "task t1 jiter", "did you mean jitter?"),
         (GOOD.replace('vmips="0"', 'numVCPUs="2"'), 10, "numVCPUs", "several only under gEDF"),
         ("<component>" * 3, 1, "component", "as the outermost element"),

@@ -8,9 +8,11 @@ of two threads of real time: pump waits for a timer of 20 ms and valve for one o
 from __future__ import annotations
 
 import lzma
+import os
 import shutil
 import struct
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from click.testing import CliRunner
 from tests.support.printed import checked
 
 from hyperperiod.cli import main
+from hyperperiod.observe.printed import printed_file
 
 DATA = Path(__file__).parents[1] / "data" / "observe"
 MS = 10**6
@@ -27,11 +30,13 @@ MS = 10**6
 METADATA = """/* CTF 1.8 */
 typealias integer { size = 32; align = 8; signed = true; } := s32;
 typealias integer { size = 32; align = 8; signed = false; } := u32;
+typealias integer { size = 64; align = 8; signed = false; } := u64;
 trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u32 magic; }; };
 clock { name = mono; freq = 1000000000; };
 typealias integer { size = 64; align = 8; map = clock.mono.value; } := now;
 stream {
-    packet.context := struct { s32 cpu_id; };
+    packet.context := struct { now timestamp_begin; now timestamp_end; u64 content_size;
+        u64 packet_size; u64 events_discarded; s32 cpu_id; };
     event.header := struct { u32 id; now timestamp; };
 };
 event { name = sched_waking; id = 0; fields := struct {
@@ -57,19 +62,26 @@ def unpacked(name: str, folder: Path) -> Path:
     return path
 
 
-def recorded_folder(folder: Path) -> Path:
-    """Returns the folder of a session in which pump ran every 10 ms on cpu 3."""
+def packet(begin_ms: int, end_ms: int, discarded: int) -> bytes:
+    """Returns a part of a trace in which pump runs every 10 ms on cpu 3, behind so many events that
+    were discarded."""
     pump, idle = (b"pump\0", 42, -51), (b"swapper/3\0", 0, 20)
-    data = struct.pack("<Ii", 0xC1FC1FC1, 3)
-    for start_ns in range(MS, 300 * MS, 10 * MS):
+    data = b""
+    for start_ns in range(begin_ms * MS, end_ms * MS, 10 * MS):
         data += struct.pack("<iQ5siii", 0, start_ns, *pump, 3)
         data += struct.pack("<iQ10siii5sii", 1, start_ns + 1000, *idle, 0, *pump)
         data += struct.pack("<iQ5siii10sii", 1, start_ns + MS, *pump, 1, *idle)
         data += struct.pack("<iQi", 2, start_ns + MS + 1000, 4)
+    times_ns, bits = (begin_ms * MS, end_ms * MS), 8 * (48 + len(data))
+    return struct.pack("<IQQQQQi", 0xC1FC1FC1, *times_ns, bits, bits, discarded, 3) + data
+
+
+def recorded_folder(folder: Path, *packets: bytes) -> Path:
+    """Returns the folder of a session of these packets, or of one with 300 ms."""
     kernel = folder / "session" / "kernel"
     kernel.mkdir(parents=True)
     (kernel / "metadata").write_text(METADATA)
-    (kernel / "channel_3").write_bytes(data)
+    (kernel / "channel_3").write_bytes(b"".join(packets) or packet(1, 300, 0))
     return kernel.parent
 
 
@@ -126,33 +138,84 @@ def test_without_its_tool_a_trace_is_missing_something(
     monkeypatch.setenv("PATH", str(tmp_path))
     said = answer(unpacked("version7.dat", tmp_path), code=3)
     assert "apt-get install trace-cmd" in said
-    assert "apt-get install babeltrace2" in answer(recorded_folder(tmp_path), code=3)
+    folder = recorded_folder(tmp_path)
+    assert "apt-get install coreutils" in answer(folder, code=3)
+    tool(tmp_path, "stdbuf", ":", monkeypatch)
+    assert "apt-get install babeltrace2" in answer(folder, code=3)
 
 
-def test_what_a_tool_loses_stands_at_its_place(
+@pytest.mark.skipif(shutil.which("babeltrace2") is None, reason="no babeltrace2")
+def test_what_was_lost_is_told_at_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says so on standard error; the name of a file may look like an option."""
-    line = "x-7 [0] {}.000000000: sched_switch: a:7 [120] S ==> b:8 [120]"
-    monkeypatch.chdir(tmp_path)
-    script = (
-        f'echo "{line.format(1)}"; echo "CPU:0 [$5 EVENTS DROPPED]" >&2; echo "{line.format(2)}"'
-    )
-    tool(tmp_path, "trace-cmd", f'[ "$5" = -t.dat ] && set -- a b c d 5; {script}', monkeypatch)
-    Path("-t.dat").write_bytes(unpacked("version7.dat", tmp_path).read_bytes())
-    result = CliRunner().invoke(main, ["observe", "--json", "--", "-t.dat"])
-    found = checked(result.stdout)
-    assert (found["events"], found["lost"], found["gaps"]) == (2, 5, 1)
+    """On standard error, when the lines before it are there; in colours for whoever likes them."""
+    monkeypatch.setenv("BABELTRACE_TERM_COLOR", "always")
+    lost = answer(recorded_folder(tmp_path, packet(1, 300, 0), packet(401, 700, 5)))
+    assert (lost["events"], lost["lost"], lost["gaps"]) == (240, 5, 1)
+    assert not {"damaged", "cut"} & lost.keys()
+    (pump,) = [one for one in lost["threads"] if one["name"] == "pump"]
+    assert (pump["jobs"], pump["partial"]) == (60, 0)
 
 
-@pytest.mark.parametrize("script", ["echo no such format; exit 1", "exit 1", ":"])
+LINE = "x-7 [0] 1.000000000: sched_switch: a:7 [120] S ==> b:8 [120]"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo no such format >&2; exit 1", "no such format"),
+        ("exit 1", "exit code 1"),
+        (f"echo '{LINE}'; kill -SEGV $$", "Segmentation fault"),
+        (f"echo '{LINE}'; kill -PIPE $$", "Broken pipe"),
+        (":", "no event"),
+    ],
+)
 def test_what_a_tool_cannot_read_is_bad_input(
-    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It failed, whatever it has printed before; its own words say why."""
     tool(tmp_path, "trace-cmd", script, monkeypatch)
     tool(tmp_path, "babeltrace2", script, monkeypatch)
-    for trace in (unpacked("version6.dat", tmp_path), recorded_folder(tmp_path)):
+    file = unpacked("version6.dat", tmp_path)
+    for trace in (file, recorded_folder(tmp_path)):
         assert str(trace) in answer(trace, code=2)
+    assert said in answer(file, code=2)
+
+
+def test_what_a_tool_says_besides_is_not_in_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = len(LINE) // 2
+    script = f"printf '{LINE[:half]}'; echo no plugin >&2; echo '{LINE[half:]}'"
+    tool(tmp_path, "trace-cmd", script, monkeypatch)
+    result = answer(unpacked("version6.dat", tmp_path))
+    assert (result["events"], "damaged" in result) == (1, False)
+
+
+@pytest.mark.parametrize(("does", "ends"), [("sleep 60", KeyboardInterrupt), ("yes", None)])
+def test_a_tool_does_not_outlive_its_reader(
+    does: str, ends: type[BaseException] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither where we are told to end, nor where nobody reads on."""
+    tool(tmp_path, "trace-cmd", f"echo $$; exec {does}", monkeypatch)
+    with suppress(KeyboardInterrupt), printed_file(str(tmp_path)) as text:
+        process = int(text.readline())
+        if ends is not None:
+            raise ends
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+@pytest.mark.skipif(shutil.which("trace-cmd") is None, reason="no trace-cmd")
+def test_a_file_may_be_called_like_an_option_or_be_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = unpacked("version7.dat", tmp_path).rename("-t.dat")
+    found = checked(CliRunner().invoke(main, ["observe", "--json", "--", "-t.dat"]).stdout)
+    with file.open("rb") as opened:
+        as_input = answer(Path(f"/dev/fd/{opened.fileno()}"))
+    assert found["threads"] == as_input["threads"] != []
 
 
 def test_other_folders_and_pipes_are_bad_input(tmp_path: Path) -> None:

@@ -116,13 +116,27 @@ def test_states_may_be_numbers_and_flags_stand_beside_the_cpu(tmp_path: Path) ->
         jobs(PUMP, 30, 10_000, 500),
         [switch(2000, VALVE, "R+", LOG, 1), switch(2500, LOG, "S", VALVE, 1)],
     )
-    for sign, number in (("S", "1"), ("R+", "256"), ("R", "0")):
-        numbers = [line.replace(f"prev_state={sign} ==>", f"prev_state={number}") for line in lines]
-        assert numbers != lines
-        assert observed(tmp_path, numbers) == observed(tmp_path, lines)
+    preempted = ("256", "0x100", "513", "1024", "1025", "2048", "4096")
+    for sign, numbers in (("S", ("1", "0x1", "130")), ("R+", preempted), ("R", ("0", "0x0"))):
+        for number in numbers:
+            said = [
+                line.replace(f"prev_state={sign} ==>", f"prev_state={number}") for line in lines
+            ]
+            assert said != lines
+            assert observed(tmp_path, said) == observed(tmp_path, lines)
     beside = [re.sub(r"\[00(\d)\] (d..2.) ", r"  \1\2 ", line) for line in lines]
     assert beside[0] != lines[0]
     assert observed(tmp_path, beside) == observed(tmp_path, lines)
+
+
+@pytest.mark.parametrize("state", ["512", "1026", "0x402", "8192", "-1", "0xz", "?", "S|0x400"])
+def test_a_state_that_does_not_say_whether_a_thread_sleeps_is_damage(
+    state: str, tmp_path: Path
+) -> None:
+    """Or says it of some kernels only: preempted up to 3.8 or 4.1, parked or idle later."""
+    result = observed(tmp_path, [*job(100, 20, PUMP, state=state), *job(1000, 10, PUMP)])
+    assert result["damaged"] == 1
+    assert thread(result, "pump")["cost_max_ns"] == 10_000
 
 
 def test_a_trace_begins_and_ends_in_jobs_that_do_not_count(tmp_path: Path) -> None:
@@ -213,16 +227,17 @@ def test_a_second_wake_up_without_a_run_shows_that_something_is_missing(tmp_path
     assert (found["activations"], found["partial"], found["cost_max_ns"]) == (1, 0, 20_000)
 
 
-def test_an_ended_thread_leaves_its_number_to_another(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dead", ["Z", "16", "0x20", "64"])
+def test_an_ended_thread_leaves_its_number_to_another(dead: str, tmp_path: Path) -> None:
     end = f"{at(30_500, by=PUMP)}sched_process_exit: comm=pump pid=7 prio=120"
     lines = [
         *jobs(PUMP, 25, 1000, 100),
         wake(30_000, PUMP),
         switch(30_000, IDLE, "R", PUMP),
         end,
-        switch(31_000, PUMP, "Z", IDLE),
+        switch(31_000, PUMP, dead, IDLE),
         *jobs(("other", 7), 25, 2000, 300, first_us=40_000),
-        *job(100_000, 10, VALVE, state="X"),
+        *job(100_000, 10, VALVE, state=dead),
     ]
     result = observed(tmp_path, lines)
     assert {one["name"]: one["cost_max_ns"] for one in result["threads"]} == {

@@ -167,6 +167,8 @@ PROBES = (
     Probe("parquet", "trace convert to .parquet", f"{_PIP}[parquet]'", _module("pyarrow.parquet")),
     Probe("dask", "sweep on several cores", f"{_PIP}[sweep]'", _module("distributed")),
     Probe("textual", "linux top", f"{_PIP}[top]'", _module("textual")),
+    Probe("trace-cmd", "observe trace.dat", f"{_APT} trace-cmd", _program(("trace-cmd",))),
+    Probe("babeltrace2", "observe of LTTng", f"{_APT} babeltrace2", _program(("babeltrace2",))),
     Probe("C compiler", "building", f"{_APT} gcc", _program(("cc", "gcc"))),
     Probe("C++ compiler", "building", f"{_APT} g++", _program(("c++", "g++"))),
     Probe("make", "building", f"{_APT} make", _program(("make",))),

@@ -73,11 +73,10 @@ def _read_domains(
 
 def _observe_live(span_ns: int, asked: Asked) -> Observed:
     """Records this machine for so long (ns), and returns what was seen."""
-    from hyperperiod.cli.execute import terminated_as_interrupted
     from hyperperiod.observe.live import recorded
 
     doing = f"recording for {format_time(span_ns)}"
-    with terminated_as_interrupted(), status(doing), recorded(span_ns) as text:
+    with status(doing), recorded(span_ns) as text:
         result, jobs = observe_trace(text, asked)
     observed = platform.node() or "machine"
     return Observed(result.replace(trace="this machine", observed=observed), jobs)
@@ -188,6 +187,8 @@ def observe(
     Found are execution times, periods, jitter, who wakes up whom: measured, not proved. Interfaces
     and pcpus are left open: `fit` chooses them.
     """
+    from hyperperiod.cli.execute import terminated_as_interrupted
+
     if (trace_file is None) == (live_ns is None):
         found = "neither TRACE nor --live" if live_ns is None else "--live beside TRACE"
         raise click.UsageError(f"found {found}; allowed: one of the two")
@@ -199,11 +200,12 @@ def observe(
     require_writable(jobs_file, "--jobs")
     keeps_jobs = jobs_file is not None
     asked = Asked(least, margin, only, domains, keeps_jobs, cpu_hz, callbacks)
-    if trace_file is not None:
-        with status(f"reading {trace_file}"):
-            result, jobs = observe_trace(trace_file, asked)
-    elif live_ns is not None:
-        result, jobs = _observe_live(live_ns, asked)
+    with terminated_as_interrupted():
+        if trace_file is not None:
+            with status(f"reading {trace_file}"):
+                result, jobs = observe_trace(trace_file, asked)
+        elif live_ns is not None:
+            result, jobs = _observe_live(live_ns, asked)
     text = "" if out_file is None else system_text(result)
     with whole_file(out_file, "--output") as path, whole_file(jobs_file, "--jobs") as jobs_path:
         if path is not None:

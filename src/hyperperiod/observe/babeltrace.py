@@ -54,7 +54,8 @@ class Babeltrace:
     def kernel_line(self, line: str) -> str | None:
         """Returns the line as the kernel writes it; None if babeltrace2 does not print such lines.
 
-        Raises KeyError if a field is missing, ValueError if one is no number.
+        Raises KeyError if a field is missing, ValueError if one is no number, or no state that
+        says whether a thread sleeps.
         """
         found = _LINE.match(line)
         if found is None:

@@ -22,10 +22,15 @@ INTERRUPTS: Final = {
 }
 """Events of handlers: what kind, and whether one begins."""
 
-_PREEMPTED = 0x100 | 0x800 | 0x1000
-"""Bits of a thread's state that say so, of which each kernel has one: since 4.14 the first."""
-_ENDED = 0x10 | 0x20
-"""Bits of a thread's state: a zombie, and dead."""
+_PREEMPTED = 0x100 | 0x200 | 0x400 | 0x800 | 0x1000
+"""Bits of a thread's state that say so, of which each kernel has one: since 4.14 the first, before
+it the others, the later the kernel the higher."""
+_ENDED = 0x10 | 0x20 | 0x40
+"""Bits of a thread's state: a zombie, and dead. The last is that of a dead thread before 4.14, and
+since then of a parked one of the kernel's: what that does later is then read as another's."""
+_UNCERTAIN = (0x200, 0x402)
+"""States in which a thread is preempted up to 3.8 and 4.1, and sleeps in later kernels: parked, or
+idle. All others with these bits are states of the older ones."""
 
 
 class Switch(NamedTuple):
@@ -129,7 +134,12 @@ class Events:
 
 
 def sleeps_and_ends(state: int) -> tuple[bool, bool]:
-    """Returns whether a thread that gives way in this state of the kernel's sleeps, and ends."""
+    """Returns whether a thread that gives way in this state of the kernel's sleeps, and ends.
+
+    Raises ValueError if that depends on the kernel, or no kernel has such a state.
+    """
+    if state in _UNCERTAIN or not 0 <= state < 0x2000:
+        raise ValueError("no state that says whether a thread sleeps")
     sleeps = state != 0 and not state & _PREEMPTED
     return sleeps, sleeps and state & _ENDED != 0
 

@@ -63,6 +63,8 @@ _THREAD = (
     re.compile(r"comm=(.*?) pid=(\d+) prio=(-?\d+)"),
     re.compile(r"(.*):(\d+) \[(-?\d+)\]"),
 )
+# As letters, or as a number. Older kernels mark with + any state in which a thread is preempted.
+_STATE = re.compile(r"(R|[SDTtXZxPIKWNn](?:\|[SDTtXZxPIKWNn])*)(\+?)|(0x[0-9a-f]+|[0-9]+)")
 _LOST = re.compile(r"\bLOST (?:lost )?(\d*)|\[(?:(\d+) )?EVENTS DROPPED|r discarded (\d+) [ep]")
 _OVERWRITTEN = re.compile(r"#\s+entries-in-buffer/entries-written:\s*(\d+)/(\d+)")
 # What stands between events: comments, what trace-cmd says of the file, and stacks.
@@ -183,15 +185,22 @@ def _thread(said: str) -> Thread | None:
 
 @lru_cache(_REMEMBERED)
 def _switch(said: str) -> tuple[Thread, bool, bool, Thread] | None:
-    """Returns who gives way, whether to sleep, whether for good, and to whom."""
+    """Returns who gives way, whether to sleep, whether for good, and to whom; None if the text
+    does not say it."""
     found = _either(_SWITCH, said)
     if found is None:
         return None
     before, pid, prio, state, after, next_pid, next_prio = found.groups()
-    if state.isdecimal():
-        sleeps, ends = sleeps_and_ends(int(state))
+    known = _STATE.fullmatch(state)
+    if known is None:
+        return None
+    letters, preempted, number = known.groups()
+    if number is not None:
+        try:
+            sleeps, ends = sleeps_and_ends(int(number, 16 if number.startswith("0x") else 10))
+        except ValueError:
+            return None
     else:
-        # R is runnable; older kernels mark with + any state in which a thread is preempted.
-        sleeps = not state.startswith("R") and not state.endswith("+")
-        ends = sleeps and state[0] in "XxZ"
+        sleeps = letters != "R" and not preempted
+        ends = sleeps and letters[0] in "XxZ"
     return (before, int(pid), int(prio)), sleeps, ends, (after, int(next_pid), int(next_prio))

@@ -282,7 +282,8 @@ FORK: Final = re.compile(rb" pid=(\d+) child_comm=.* child_pid=(\d+)$", re.MULTI
 def switches(system: System, files: Mapping[str, bytes]) -> Ring:
     """Who ran when in a run, from the files that it has left, as records of a trace.
 
-    Whoever is not of the system has stolen the time. FailedError if the kernel lost some of it.
+    Whoever is not of the system has stolen the time. FailedError if the kernel lost some of it, or
+    knows the processes by other numbers.
     """
     text = files["switches"]
     epoch_ns, *cpus = map(int, files["begun"].split())
@@ -291,16 +292,16 @@ def switches(system: System, files: Mapping[str, bytes]) -> Ring:
     came_of: dict[int, list[int]] = {}
     for parent, child in FORK.findall(text):
         came_of.setdefault(int(parent), []).append(int(child))
+    found = [one for one in lines.read() if isinstance(one, Switch) and one.cpu in cpus]
+    if lines.lost or lines.overwritten or lines.damaged:
+        raise FailedError("the kernel lost switches of the run; take a shorter horizon")
     pids = dict(_command_pids(system, files, came_of))
     ours = {
         pid
         for number, domain in enumerate(system.domains)
-        if not commands.has_commands(domain)
-        for pid in _all_of([int(files[process_of(number)])], came_of)
+        if domain.tasks and not commands.has_commands(domain)
+        for pid in _all_of([_parent(files[process_of(number)], came_of)], came_of)
     }
-    found = [one for one in lines.read() if isinstance(one, Switch) and one.cpu in cpus]
-    if lines.lost or lines.overwritten or lines.damaged:
-        raise FailedError("the kernel lost switches of the run; take a shorter horizon")
 
     def vcpu_of(thread: Thread) -> int | None:
         name, pid, _ = thread
@@ -317,9 +318,23 @@ def _command_pids(
         for placed in tasks_of(system):
             if placed.task.command is not None and _is_on(placed, vcpu):
                 # Who supervises the command is none of its processes.
-                first = came_of.get(int(files[supervisor_of(placed)]), ())
+                first = came_of[_parent(files[supervisor_of(placed)], came_of)]
                 for pid in _all_of(first, came_of):
                     yield pid, vcpu.id
+
+
+def _parent(file: bytes, came_of: Mapping[int, Sequence[int]]) -> int:
+    """Returns the process whose number a run has left; FailedError if none came of it.
+
+    The kernel's record has the numbers of the machine; others are those of a container.
+    """
+    pid = int(file)
+    if pid not in came_of:
+        raise FailedError(
+            f"the kernel's record has no thread of process {pid} of the run: it needs the pid"
+            " namespace of the machine, not that of a container"
+        )
+    return pid
 
 
 def _all_of(first: Sequence[int], came_of: Mapping[int, Sequence[int]]) -> Iterator[int]:

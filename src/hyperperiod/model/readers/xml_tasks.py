@@ -6,7 +6,8 @@ which of them are times, in units of 1 ms, which are looked at by its reader, wh
 about when a task runs, and which have to be 0, since we model only that. All others are refused.
 Work, jitter and offsets are rounded up to whole nanoseconds, periods and deadlines down. Deadlines
 there count from when a job should come, ours from when it does: jitter is taken off them, and where
-that would order the tasks of deadline monotonic otherwise, they are refused.
+that would order the tasks of deadline monotonic or global EDF otherwise, they are refused. EDF on
+one cpu meets the deadlines in any order of jobs that can be met.
 """
 
 from __future__ import annotations
@@ -68,23 +69,28 @@ class Misfit(NamedTuple):
 
 def find_equal(scheduler: str, tasks: list[TomlTable]) -> Misfit | None:
     """Returns the first task that `fp`, `rm` or `dm` does not order against one before it."""
-    ranks = _ranks(scheduler, tasks)
-    for number, rank in enumerate(ranks):
-        if rank in ranks[:number]:
+    before: set[Fraction] = set()
+    for number, rank in enumerate(_ranks(scheduler, tasks)):
+        if rank in before:
             allowed = f"another for each under {scheduler}: the order of equals is not known"
             return Misfit(number, _FIRST_BY[scheduler], "that of another task", allowed)
+        before.add(rank)
     return None
 
 
 def take_off_jitter(scheduler: str, tasks: list[TomlTable]) -> Misfit | None:
     """Takes the jitter of each task off its deadline; returns a task that has no deadline left, or
-    the first that deadline monotonic (`dm`) then has in another place."""
+    the first that deadline monotonic (`dm`) then has in another place. Under `gedf` that is any
+    task with jitter: each job has another."""
     before = _order(scheduler, tasks)
     for number, table in enumerate(tasks):
         if "jitter" in table and (late_ns := _ns(table, "jitter")):
             deadline_ns = floor(_ns(table, "deadline") - late_ns)
             if deadline_ns <= 0:
                 return Misfit(number, "jitter", table["jitter"], "less than the deadline")
+            if scheduler == "gedf":
+                allowed = "0 under gEDF: which job is first goes by deadlines without it"
+                return Misfit(number, "jitter", table["jitter"], allowed)
             table["deadline"] = f"{deadline_ns}ns"
     for first, then in zip(before, _order(scheduler, tasks), strict=True):
         if first != then:  # it moved ahead: it has a jitter
