@@ -93,6 +93,9 @@ def _refuse_domain(key: str, domain: Domain) -> None:
             _stop(f"{here}.kind", "busy", "tasks with a period in CARTS")
         if task.blocking_ns:
             _stop(f"{here}.blocking", f"{task.blocking_ns}ns", "no blocking in CARTS")
+        if task.jitter_ns and _scheduler(domain) == "gEDF":
+            allowed = "none under gEDF in CARTS, where deadlines are without it"
+            _stop(f"{here}.jitter", f"{task.jitter_ns}ns", allowed)
     if _scheduler(domain) == "DM" and domain.tasks:
         _refuse_order(f"{key}.scheduler", list(_ranks(domain)))
     for index, inner in enumerate(domain.domains):
@@ -103,7 +106,7 @@ _SCHEDULERS_ALLOWED = "edf, or fixed priority in the order of deadlines, in CART
 
 
 def _ranks(domain: Domain) -> Iterator[tuple[int, int]]:
-    """Each task's own rank under its scheduler, and its deadline."""
+    """Each task's own rank under its scheduler, and its deadline there."""
     for task in domain.tasks:
         rank = {
             Scheduler.FP: task.priority,
@@ -111,8 +114,13 @@ def _ranks(domain: Domain) -> Iterator[tuple[int, int]]:
             Scheduler.DM: task.deadline_ns,
         }[domain.scheduler]
         assert rank is not None, "the model asks for it"
-        assert task.deadline_ns is not None, "the model fills it in"
-        yield rank, task.deadline_ns
+        yield rank, _due_ns(task)
+
+
+def _due_ns(task: Task) -> int:
+    """The deadline in CARTS' terms: from when a job should come, before its jitter."""
+    assert task.deadline_ns is not None, "the model fills it in"
+    return task.deadline_ns + task.jitter_ns
 
 
 def _refuse_order(key: str, ranks: Sequence[tuple[int, int]]) -> None:
@@ -195,12 +203,11 @@ def _scheduler(domain: Domain) -> str:
 
 def _task(task: Task) -> ET.Element:
     assert task.period_ns is not None, "only busy tasks have none"
-    assert task.deadline_ns is not None, "the model fills it in"
     assert task.wcet_ns is not None, "only busy tasks have none"
     attributes = {
         "name": task.name,
         "p": units(task.period_ns),
-        "d": units(task.deadline_ns),
+        "d": units(_due_ns(task)),
         "e": units(task.wcet_ns),
     }
     if task.offset_ns:
