@@ -227,7 +227,8 @@ class Releasing : public Property {
     void complete(const Visit &visit) {
         const Item &item = visit.item;
         const Flow &flow = header.flows[item.flow];
-        at_[visit.task]--;
+        if (visit.task < at_.size())
+            at_[visit.task]--;
         if (u32{item.hop} + 1 < flow.hops.size()) {
             ready_[{item.flow, item.number}] = {static_cast<u16>(item.hop + 1), visit.time};
             return;
@@ -308,7 +309,8 @@ class Releasing : public Property {
 
     void check_task(const Visit &visit) {
         const Item &item = visit.item;
-        at_[visit.task]++;
+        if (visit.task < at_.size())
+            at_[visit.task]++;
         if (header.flows[item.flow].hops[item.hop] != visit.task)
             add(Part::items, visit.time, [&] {
                 return item_name(item.flow, item.number) + " is at a task that is not hop "
