@@ -8,8 +8,6 @@
 
 #include "guests/board/board.h"
 
-#include "guests/board/card.h"
-
 #define GICD 0x03001000ull
 #define GICR(vcpu) (0x03020000ull + (vcpu) * 0x20000ull)
 #define GICR_SGI(vcpu) (GICR(vcpu) + 0x10000ull)
@@ -51,7 +49,6 @@ struct shared_page {
 
 #define SHARED_PAGE ((struct shared_page *)SHARED_START)
 static hp_u64 virtual_offset; /* physical counter - virtual counter */
-static hp_u32 device = NO_INTERRUPT;
 
 static void put32(hp_u64 address, hp_u32 value) {
     *(volatile hp_u32 *)address = value;
@@ -118,7 +115,6 @@ void board_init(hp_u32 vcpu) {
 void enable_device(hp_u32 interrupt) {
     hp_u64 word = interrupt / 32u * 4u, bit = 1u << interrupt % 32u;
 
-    device = interrupt;
     put32(GICD + GICD_IGROUPR + word, get32(GICD + GICD_IGROUPR + word) | (hp_u32)bit);
     put8(GICD + GICD_IPRIORITYR + interrupt, 0x80);
     *(volatile hp_u64 *)(GICD + GICD_IROUTER + 8ull * interrupt) = 0;
@@ -156,8 +152,6 @@ hp_u32 take_interrupts(void) {
         taken = 1;
         if (number == EVENT)
             take_events();
-        else if (number == device)
-            card_acknowledge();
     }
 }
 

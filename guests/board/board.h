@@ -46,7 +46,7 @@ void stop_alarm(void);
  * caller to find out. One that came by the alarm silences it until it is set again. */
 hp_u32 take_interrupts(void);
 
-/* Has the first vcpu interrupted by a device, which is its card (card.h). */
+/* Has the first vcpu interrupted by a device. */
 void enable_device(hp_u32 interrupt);
 
 /* Sleeps until an interrupt is pending. */

@@ -149,10 +149,6 @@ hp_u32 card_init(hp_u64 address, hp_u64 shift) {
     return 1;
 }
 
-void card_acknowledge(void) {
-    set(INTERRUPT_ACKNOWLEDGE, get(INTERRUPT_STATUS));
-}
-
 hp_u32 card_send(const void *bytes) {
     struct queue_of_card *queue = &queues[GOES];
     hp_u32 entry = queue->offered.count % CARD_ROOM;
@@ -170,10 +166,24 @@ hp_u32 card_send(const void *bytes) {
     return 1;
 }
 
+/* Whether there are frames. The line is up from the first one on until it is acknowledged; one that
+ * came before that is here, one that comes later raises it again. */
+static hp_u32 has_frames(const struct queue_of_card *queue) {
+    hp_u32 status;
+
+    if (used_count(queue) != queue->seen)
+        return 1;
+    status = get(INTERRUPT_STATUS);
+    if (status == 0)
+        return 0;
+    set(INTERRUPT_ACKNOWLEDGE, status);
+    return used_count(queue) != queue->seen;
+}
+
 const void *card_look(void) {
     struct queue_of_card *queue = &queues[COMES];
 
-    if (used_count(queue) == queue->seen)
+    if (!has_frames(queue))
         return 0;
     return queue->frame[queue->used.entry[queue->seen % CARD_ROOM].entry].carried;
 }

@@ -17,12 +17,11 @@
 /* The registers at `address`; for the card the guest's memory is `shift` further on. Whether it is
  * such a card and takes what is asked of it. */
 hp_u32 card_init(hp_u64 address, hp_u64 shift);
-/* To be called for its interrupt: from here on the next frame interrupts again. */
-void card_acknowledge(void);
 
 /* Sends a frame; 0 if so many are under way that there is no room. */
 hp_u32 card_send(const void *bytes);
-/* What the oldest frame that came carries, or a null pointer. It stays where it is. */
+/* What the oldest frame that came carries, which stays where it is; or a null pointer, and from
+ * then on the next one interrupts. */
 const void *card_look(void);
 /* Gives the place of the oldest frame, of which there is one, back to the card. */
 void card_drop(void);

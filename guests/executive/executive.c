@@ -324,13 +324,11 @@ static hp_u64 share_releases(hp_u32 self) {
     return shares.own[self];
 }
 
-/* Also for a message by a clock that is ahead of this one: it has been seen and must be looked at
+/* Or the next message, by a clock that is ahead of this one: it has been seen and must be looked at
  * again, and its event or interrupt is over. */
 static hp_u64 next_release(hp_u32 self) {
-    hp_u64 next_ns = domain.vcpus > 1u ? share_releases(self)
-                                       : hp_min(heap_key(&releases), flows_next_release_ns());
-
-    return hp_min(next_ns, flows_next_message_ns());
+    return domain.vcpus > 1u ? hp_min(share_releases(self), flows_next_message_ns())
+                             : hp_min(heap_key(&releases), flows_next_ns());
 }
 
 /* For the next release that this vcpu is to serve, or the horizon. */
