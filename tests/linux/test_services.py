@@ -20,9 +20,9 @@ from hyperperiod.experiments.confidence import Interval
 from hyperperiod.hosts.build_job import BuildError, BuildJob
 from hyperperiod.hosts.linux import script, services_script
 from hyperperiod.hosts.linux.services import DEPENDS, build_services, libraries
-from hyperperiod.hosts.linux.services_run import PAGE, ServiceSession, SessionRequest, run_sessions
-from hyperperiod.hosts.linux.services_script import Clients
+from hyperperiod.hosts.linux.services_run import run_sessions
 from hyperperiod.hosts.recorded_run import RunRequest
+from hyperperiod.hosts.services import PAGE, Clients, ServiceSession, SessionRequest
 from hyperperiod.model import Domain, InputError, System
 from hyperperiod.papers.catalogue import load_experiment
 from hyperperiod.papers.experiment import FigureOptions
@@ -83,7 +83,7 @@ def test_the_script_puts_each_service_in_its_server() -> None:
     run = services_script.run(system, 3, Clients(40, 7 * MS), 900 * MS, 5)
     for number, name in enumerate(("web", "database", "client")):
         assert f"ask attach d{number}.0 cgroup=/sys/fs/cgroup/{name}\n" in run
-    assert f"clients $port 40 {7 * MS} $epoch $((epoch + {900 * MS})) 5 " in run
+    assert f"clients 127.0.0.1 $port 40 {7 * MS} $epoch $((epoch + {900 * MS})) 5 " in run
     text = script.init(services_script.prepare(), cpus=1) + script.booted([run], start_s=2)
     shell = subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False)
     assert (shell.returncode, shell.stderr) == (0, "")
@@ -118,7 +118,6 @@ def test_a_session_is_what_comes_after_the_ramp() -> None:
     system = asked.system("ertds")
     spare = 65534
     ran = ServiceSession(
-        result=None,  # type: ignore[arg-type]
         records=records(
             (0, Kind.RUN, 0, 0),
             (510, Kind.RUN, 1, 1),
@@ -188,9 +187,9 @@ def test_claims_go_by_the_work_that_was_measured() -> None:
     assert "PostgreSQL" in chart_svg(asked.draw(rows, options))
 
 
-def test_a_run_without_work_is_for_linux_only(tmp_path: Path) -> None:
+def test_a_run_without_work_is_for_real_services_only(tmp_path: Path) -> None:
     text = (TOP / "experiments/ertds-fig9.toml").read_text()
-    wrong = text.replace('databases = ["3 ms"]', 'databases = ["PostgreSQL"]')
+    wrong = text.replace('databases = ["1.5 ms", "3 ms", "4.5 ms"]', 'databases = ["PostgreSQL"]')
     (tmp_path / "ertds-fig9.toml").write_text(wrong)
     with pytest.raises(InputError, match="PostgreSQL without work"):
         load_experiment("ertds-fig9", tmp_path)
