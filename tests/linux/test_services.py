@@ -5,14 +5,13 @@ counted, and a session on the machine."""
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from tests.support.on_linux import TOP, need_linux
-from tests.support.promises import require_properties
+from tests.support.promises import require_budgets, require_properties
 
 from hyperperiod.cli import main
 from hyperperiod.cli.progress import bar
@@ -23,7 +22,7 @@ from hyperperiod.hosts.linux.services import DEPENDS, build_services, libraries
 from hyperperiod.hosts.linux.services_run import run_sessions
 from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.services import PAGE, Clients, ServiceSession, SessionRequest
-from hyperperiod.model import Domain, InputError, System
+from hyperperiod.model import Domain, InputError
 from hyperperiod.papers.catalogue import load_experiment
 from hyperperiod.papers.experiment import FigureOptions
 from hyperperiod.papers.requests import Requests
@@ -227,16 +226,3 @@ def test_a_session_on_the_machine(tmp_path: Path) -> None:
     assert all(value == 0 for one in found["rtds"] for value in one.donated.values())
     again = asked.sessions(experiment().runs[-1], clients, [1, 2], lambda _done: None)
     assert again == found
-
-
-def require_budgets(
-    system: System, used: Mapping[str, float], donated: Mapping[str, float], horizon_ns: int
-) -> None:
-    """No server has more than its bandwidth and a budget of the period before; nor the spare."""
-    for domain in system.domains:
-        assert domain.interface is not None
-        allowed = float(domain.interface.bandwidth) + 2 * domain.interface.budget_ns / horizon_ns
-        assert used[domain.name] - donated[domain.name] <= allowed
-    spare = system.spare
-    most = 0.0 if spare is None else float(spare.bandwidth) + 2 * spare.budget_ns / horizon_ns
-    assert sum(donated.values()) <= most
