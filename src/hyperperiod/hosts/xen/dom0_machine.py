@@ -81,7 +81,7 @@ class Machine:
     def command(self, folder: Path) -> list[str]:
         """How QEMU is called; the folder has the session's initrd and gets the logs."""
         xen_line = f"console=com1 com1=115200,8n1 {self._dom0_memory} {self.boot_line}"
-        # With XSAVE, Linux VMs that shared a pcpu served pages that were not whole; without it none.
+        # With XSAVE, Linux VMs that shared a pcpu served pages that were not whole.
         # QEMU separates modules by commas, so none may be in dom0's arguments.
         dom0 = f"{self.image.kernel} console=hvc0 quiet nokaslr"
         time = ["-accel", "tcg,thread=multi"]
