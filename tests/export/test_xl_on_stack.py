@@ -23,7 +23,8 @@ from tests.support.building import make
 
 from hyperperiod.export import HOSTS, export_xl
 from hyperperiod.hosts import debian
-from hyperperiod.hosts.xen.dom0_machine import DOM0, SYSTEM, Machine
+from hyperperiod.hosts.xen.dom0_machine import DOM0, Machine
+from hyperperiod.hosts.xen.images import QEMU_X86
 from hyperperiod.model import System, load_system, parse_policy
 
 Files = Mapping[str, str | bytes | Path]
@@ -145,8 +146,8 @@ def ran(
 
     With files `beside` the export the machine's clock counts instructions, so that times are exact.
     """
-    if not shutil.which(SYSTEM):
-        pytest.skip(f"{SYSTEM}: not found; apt-get install qemu-system-x86")
+    if not shutil.which(QEMU_X86):
+        pytest.skip(f"{QEMU_X86}: not found; apt-get install qemu-system-x86")
     xen = xen_images.image(flavour)
     xen_images.tools()
     make("tests/stack/Makefile")

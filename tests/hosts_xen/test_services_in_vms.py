@@ -17,7 +17,7 @@ from hyperperiod.hosts import recorded_run
 from hyperperiod.hosts.services import PAGE, Clients, ServiceSession, SessionRequest
 from hyperperiod.hosts.xen import services_run, services_script
 from hyperperiod.hosts.xen.dom0_machine import Ran
-from hyperperiod.model import FailedError
+from hyperperiod.model import FailedError, InputError
 from hyperperiod.papers.catalogue import load_experiment
 from hyperperiod.papers.requests import Requests
 from hyperperiod.papers.services import ServiceSessions
@@ -75,6 +75,11 @@ def test_records_of_a_session_begin_at_its_epoch_with_the_decision_in_force() ->
     assert not own["pcpu"].any()
 
 
+def test_more_sessions_than_the_ring_has_room_for_are_refused() -> None:
+    with pytest.raises(InputError, match="sessions: found 102; allowed: 100 at most"):
+        services_run.run_sessions(requests() * 51)
+
+
 @pytest.mark.parametrize(
     ("left", "said"),
     [
@@ -85,12 +90,13 @@ def test_records_of_a_session_begin_at_its_epoch_with_the_decision_in_force() ->
 )
 def test_what_is_no_list_of_pages_is_shown(left: bytes, said: str) -> None:
     with pytest.raises(FailedError, match=said):
-        services_run._pages("0", left)
+        services_run._pages("0", replace(RAN, results={"0": left}))
 
 
 def test_pages_come_with_how_long_after_dom0_the_guest_looked_at_its_clock() -> None:
     pages = np.array([(3 * MS, 5 * MS)], PAGE)
-    later_ns, found = services_run._pages("0", b"7\n999000\n8\n1000\npages\n" + pages.tobytes())
+    left = b"7\n999000\n8\n1000\npages\n" + pages.tobytes()
+    later_ns, found = services_run._pages("0", replace(RAN, results={"0": left}))
     assert (later_ns, found.tolist()) == (2 * MS, [(3 * MS, 5 * MS)])
 
 
@@ -99,9 +105,9 @@ def test_a_complaint_ends_it_with_what_guests_said() -> None:
     with pytest.raises(FailedError, match="xl create: no") as raised:
         services_run._require_whole(ran)
     assert "why" in (raised.value.log)
-    with pytest.raises(FailedError, match="did not come to its end"):
-        services_run._require_whole(replace(RAN, ended=False))
-    services_run._require_whole(RAN)
+    with pytest.raises(FailedError, match=r"did not come to its end\nqemu: no memory"):
+        services_run._require_whole(replace(RAN, log="qemu: no memory"))
+    services_run._require_whole(replace(RAN, results={"ring": b""}))
 
 
 def test_one_machine_runs_the_sessions_of_all_numbers_of_clients(

@@ -186,6 +186,25 @@ def test_claims_go_by_the_work_that_was_measured() -> None:
     assert "PostgreSQL" in chart_svg(asked.draw(rows, options))
 
 
+def test_a_gain_that_may_be_luck_is_not_said_to_be_there() -> None:
+    """Its interval reaches from below the limit to above it."""
+    asked, options = experiment(), FigureOptions(host="linux")
+    few = row(20, 76, 78, 0.0).replace(gain_interval=Interval(low=-0.085, high=0.035))
+    said = (
+        (few, row(60, 155, 139, 0.05), "from 60 clients on, where it is 11.5%, and may be with 20"),
+        (
+            few,
+            row(60, 139, 139, 0.0),
+            "at no number of clients, and may be with 20, where it is -2.6%",
+        ),
+        (row(20, 78, 78, 0.0), row(60, 139, 139, 0.0), "at no number of clients; "),
+    )
+    for few_clients, many, found in said:
+        begins = asked.judge([few_clients, many], options)[1]
+        assert not begins.holds
+        assert f"it is above 3% {found}" in begins.ours
+
+
 def test_a_run_without_work_is_for_real_services_only(tmp_path: Path) -> None:
     text = (TOP / "experiments/ertds-fig9.toml").read_text()
     wrong = text.replace('databases = ["1.5 ms", "3 ms", "4.5 ms"]', 'databases = ["PostgreSQL"]')

@@ -19,8 +19,9 @@ import pytest
 from tests.support.building import make
 from tests.support.xen_images import dom0, image, tools
 
-from hyperperiod.hosts.xen.dom0_machine import DOM0, SYSTEM, Machine, Ran, require_exact_clock
-from hyperperiod.model import FailedError
+from hyperperiod.hosts.xen.dom0_machine import DOM0, Machine, Ran, require_exact_clock
+from hyperperiod.hosts.xen.images import QEMU_X86
+from hyperperiod.model import MissingError
 
 TOP = Path(__file__).parents[2]
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -32,7 +33,7 @@ PROGRAMS = (
     "build/stack/fuzz",
 )
 TOOLS = {
-    SYSTEM: "qemu-system-x86",
+    QEMU_X86: "qemu-system-x86",
     "dpkg-deb": "dpkg",
     "apt-get": "apt",
     "readelf": "binutils",
@@ -52,7 +53,7 @@ def need_exact_clock() -> None:
     """Skips a test that counts instructions where QEMU cannot do that with Xen for x86."""
     try:
         require_exact_clock()
-    except FailedError as error:
+    except MissingError as error:
         pytest.skip(str(error))
 
 

@@ -9,7 +9,8 @@ from tests.stack.sessions import CALAMITIES, SCENARIOS, need_tools
 from tests.support.xen_images import dom0, guest, image, tools
 
 from hyperperiod.hosts.xen.build.dom0 import ARM64
-from hyperperiod.hosts.xen.dom0_machine import ARM_SYSTEM, DOM0, ArmMachine
+from hyperperiod.hosts.xen.dom0_machine import DOM0, ArmMachine
+from hyperperiod.hosts.xen.images import QEMU
 
 LIMIT_S = 300
 SHARE = 0.4
@@ -24,7 +25,7 @@ SEND = b"#!/bin/sh\necho results begin; base64; echo results end\n"
 @pytest.mark.slow
 def test_dom0_on_arm64_sets_a_server(tmp_path: Path) -> None:
     """A guest that stock xl made has its 40 % in a pool of ours, and no more."""
-    need_tools({ARM_SYSTEM: "qemu-system-arm", "readelf": "binutils"})
+    need_tools({QEMU: "qemu-system-arm", "readelf": "binutils"})
     session = {name: (SCENARIOS / name).read_bytes() for name in ("run", "lib.sh", "arm64.sh")}
     for program in (guest(), tools("tools-arm64")):
         session[program.name] = program.read_bytes()

@@ -34,7 +34,6 @@ def test_vms_serve_pages_and_keep_to_their_servers(tmp_path: Path) -> None:
     experiment = load_experiment("ertds-fig9")
     assert isinstance(experiment, Requests)
     asked = experiment.on("xen").replace(clients=(25,))
-    (tmp_path / "25").mkdir()
     bench = ServiceSessions(asked, tmp_path, "xen")
     found = bench.sessions(asked.measured_runs[0], 25, [1], lambda _done: None)
     for policy in POLICIES:

@@ -89,7 +89,8 @@ linux.add_command(doctor)
     "--services",
     "with_services",
     is_flag=True,
-    help="Also a web server and a database, with a site: for `reproduce ertds-fig9 --on linux`.",
+    help="Also a web server and a database, with a site: for `reproduce ertds-fig9` on linux and"
+    " xen.",
 )
 @json_option
 @click.pass_context

@@ -71,7 +71,7 @@ def _instead(listed: Printed) -> str:
     "horizon_ns",
     callback=read_maybe,
     metavar="TIME",
-    help="How long each of them runs (ertds; 10s, on Xen 2s; fig9: 60s, on Xen 5s).",
+    help="How long each of them runs (ertds; 10s, on Xen 2s; fig9: 60s, with real services 600ms).",
 )
 @click.option(
     "--packets",

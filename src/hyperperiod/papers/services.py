@@ -44,7 +44,7 @@ class ServiceSessions:
     folder: Path | None = None
     host: Host = "linux"
 
-    _found: dict[int, dict[str, list[Session]]] = field(default_factory=dict)
+    _found: dict[int, dict[str, list[Session]]] = field(default_factory=dict, init=False)
 
     def sessions(
         self, _run: DatabaseLoad, clients: int, seeds: Sequence[int], progress: Progress

@@ -22,10 +22,9 @@ from pathlib import Path
 from hyperperiod.hosts.cpio import archive
 from hyperperiod.hosts.qemu import started
 from hyperperiod.hosts.xen.build.dom0 import Image
-from hyperperiod.model import FailedError
+from hyperperiod.hosts.xen.images import QEMU, QEMU_X86, tool
+from hyperperiod.model import MissingError
 
-SYSTEM = "qemu-system-x86_64"
-ARM_SYSTEM = "qemu-system-aarch64"
 DOM0 = "dom0_max_vcpus=1 dom0_vcpus_pin"
 """One vcpu: a Linux of several patches its own code, which multi-threaded QEMU gets wrong."""
 FIRST_BAD_ICOUNT = 10
@@ -40,7 +39,7 @@ class Ran:
     """What a machine left behind."""
 
     log: str
-    """All consoles: Xen's, dom0's, and what the session printed."""
+    """What QEMU said, and all consoles: Xen's, dom0's, and what the session printed."""
     results: Mapping[str, bytes]
     """The files of /results, by name."""
     ended: bool
@@ -48,11 +47,13 @@ class Ran:
 
 
 def require_exact_clock() -> None:
-    """FailedError where QEMU cannot count instructions with Xen for x86."""
-    said = subprocess.run([SYSTEM, "--version"], capture_output=True, text=True, check=True).stdout
+    """MissingError where there is no QEMU that can count instructions with Xen for x86."""
+    said = subprocess.run(
+        [tool(QEMU_X86), "--version"], capture_output=True, text=True, check=True
+    ).stdout
     version = re.search(r"version (\d+)", said)
     if version is not None and int(version[1]) >= FIRST_BAD_ICOUNT:
-        raise FailedError(
+        raise MissingError(
             f"QEMU {version[1]} ends x86 Xen that counts instructions with 'Bad icount read';"
             f" those before {FIRST_BAD_ICOUNT} do not"
         )
@@ -98,7 +99,7 @@ class Machine:
                 "1",
             ]
         return [
-            SYSTEM, *time, "-M", "q35", "-cpu", "max,-smap,-xsave", "-smp", str(self.pcpus),
+            QEMU_X86, *time, "-M", "q35", "-cpu", "max,-smap,-xsave", "-smp", str(self.pcpus),
             "-m", str(self.memory_mib), "-display", "none", "-nodefaults",
             "-no-reboot", "-monitor", "none",
             "-serial", f"file:{folder / 'console.log'}",
@@ -129,11 +130,11 @@ class Machine:
         log.unlink(missing_ok=True)
         with started(self.command(folder), folder) as process:
             while process.poll() is None and time.monotonic() < until:
-                watch(log.read_text(errors="replace") if log.exists() else "")
+                watch(_text(log))
                 time.sleep(LOOK_EVERY_S)
             ended = process.poll() == 0
         return Ran(
-            log=(folder / "console.log").read_text(errors="replace"),
+            log=_text(folder / "qemu") + _text(log),
             results=self.results(folder),
             ended=ended,
         )
@@ -151,7 +152,7 @@ class ArmMachine(Machine):
         xen_line = f"console=dtuart dtuart=/pl011@9000000 dom0_mem=512M {self.boot_line}"
         kernel = f"guest-loader,addr={KERNEL_AT:#x},kernel={self.image.kernel}"
         return [
-            ARM_SYSTEM, "-machine", "virt,virtualization=on,gic-version=3", "-cpu", "cortex-a57",
+            QEMU, "-machine", "virt,virtualization=on,gic-version=3", "-cpu", "cortex-a57",
             "-smp", str(self.pcpus), "-m", "1024", "-display", "none", "-nodefaults",
             "-no-reboot", "-monitor", "none", "-serial", f"file:{folder / 'console.log'}",
             "-kernel", str(self.xen), "-append", xen_line,
@@ -161,9 +162,14 @@ class ArmMachine(Machine):
 
     def results(self, folder: Path) -> dict[str, bytes]:
         """What `send` said between its two marks."""
-        log = (folder / "console.log").read_text(errors="replace")
+        log = _text(folder / "console.log")
         told = re.search(r"results begin\r?\n(.*?)results end", log, re.DOTALL)
         return _files_of(base64.b64decode(told[1])) if told else {}
+
+
+def _text(log: Path) -> str:
+    """What is in a log so far; nothing if QEMU has not come to it."""
+    return log.read_text(errors="replace") if log.exists() else ""
 
 
 def _files_of(raw: bytes) -> dict[str, bytes]:

@@ -72,8 +72,8 @@ def control_tool() -> Path:
 
 
 def dom0() -> Image:
-    """A dom0 for x86_64."""
-    return Image.of(_built("dom0/amd64/initrd", "a Linux for dom0", "dom0").parent)
+    """A dom0 for x86_64, which has its key when it is whole."""
+    return Image.of(_built("dom0/amd64/key", "a Linux for dom0", "dom0").parent)
 
 
 def lockstep() -> Path:

@@ -33,15 +33,17 @@ from hyperperiod.hosts.services import (
 from hyperperiod.hosts.xen import services_script
 from hyperperiod.hosts.xen.build.dom0 import Image
 from hyperperiod.hosts.xen.dom0_machine import DOM0, Machine, Ran, require_exact_clock
-from hyperperiod.hosts.xen.images import QEMU_X86, control_tool, dom0, hypervisor, tool
+from hyperperiod.hosts.xen.images import control_tool, dom0, hypervisor
 from hyperperiod.hosts.xen.services_script import BEFORE_NS, BEGUN, COMPLAINT, PAGES, RING
-from hyperperiod.model import FailedError
+from hyperperiod.model import FailedError, InputError
 from hyperperiod.trace.format import Kind, Records
 
 MEMORY_MIB: Final = 3072
 LIMIT_S: Final = 8 * 3600
+SESSIONS_MOST: Final = 100
+"""What the ring has room for: one with 25 clients for a second writes 6600 records."""
 BOOT_LINE: Final = f"{DOM0} timer_slop=0 hyperperiod=ring=32M spec-ctrl=no xpti=no pv-l1tf=no"
-"""A ring that loses nothing, and no protection from what QEMU's processors do not do."""
+"""A ring of a million records, and no protection from what QEMU's processors do not do."""
 SHOWN: Final = 2000
 """So much of the end of each log is shown of a machine that failed (characters)."""
 FOLDERS: Final = ("dev", "proc", "sys", "run", "tmp")
@@ -55,12 +57,15 @@ def run_sessions(
     """Sessions one after the other on one machine, which takes time to boot.
 
     `progress` is called with how many of them are over; what the machine leaves stays in `folder`,
-    if there is one. InputError for domains that are not these services, MissingError for what is
-    not built, FailedError where a service does not run, a page does not come, or decisions are not
-    those of the core.
+    if there is one. InputError for domains that are not these services and for more sessions than
+    the ring has room for, MissingError for what is not built, FailedError where a service does not
+    run, a page does not come, or decisions are not those of the core.
     """
     for one in requests:
         refuse_other(one.run.system)
+    if len(requests) > SESSIONS_MOST:
+        allowed = f"{SESSIONS_MOST} at most, which the scheduler's ring has room for"
+        raise InputError("", None, "sessions", str(len(requests)), allowed)
     machine, session = _machine(), _session(requests)
 
     def watch(console: str) -> None:
@@ -73,20 +78,20 @@ def run_sessions(
 
 
 def _require_whole(ran: Ran) -> None:
-    """Raises FailedError where dom0 has complained or not come to its end, with all logs."""
+    """Raises FailedError where dom0 has complained, or has not come to its end and its ring."""
     complaint = re.search(rf"{COMPLAINT}.*", ran.log)
-    if complaint or not ran.ended:
-        logs = [
-            data.decode(errors="replace")
-            for name, data in ran.results.items()
-            if name.endswith(".log")
-        ]
-        what = complaint[0] if complaint else "dom0 did not come to its end"
-        raise FailedError(what, "\n".join(one[-SHOWN:] for one in (ran.log, *logs)))
+    if complaint or RING not in ran.results:
+        raise _failed(complaint[0] if complaint else "dom0 did not come to its end", ran)
+
+
+def _failed(what: str, ran: Ran) -> FailedError:
+    """The error with the end of each log."""
+    logs = [data for name, data in ran.results.items() if name.endswith(".log")]
+    shown = [ran.log, *(data.decode(errors="replace") for data in logs)]
+    return FailedError(what, "\n".join(one[-SHOWN:] for one in shown))
 
 
 def _machine() -> Machine:
-    tool(QEMU_X86)
     require_exact_clock()
     return Machine(
         hypervisor("x86_64"),
@@ -128,27 +133,29 @@ def _own_files(image: Image) -> bytes:
 
 def _sessions(requests: Sequence[SessionRequest], ran: Ran) -> list[ServiceSession]:
     """The sessions of a machine that has come to its end, each from its own epoch on."""
+    _pages("warm", ran)
     data = ran.results[RING]
     ring = read_ring(lambda at, size: data[at : at + size], 0, RING)
     records = replay(ring, int(ring.records["time_ns"][-1])).records
     swaps = records["time_ns"][records["kind"] == Kind.SWAP][-len(requests) :]
     found = []
     for number, (one, swap_ns) in enumerate(zip(requests, swaps, strict=True)):
-        later_ns, pages = _pages(str(number), ran.results[str(number)])
+        later_ns, pages = _pages(str(number), ran)
         epoch_ns = int(swap_ns) + later_ns + BEFORE_NS
         own = _since(records, epoch_ns, one.run.horizon_ns)
         found.append(ServiceSession(own, pages))
     return found
 
 
-def _pages(number: str, left: bytes) -> tuple[int, NDArray[np.void]]:
+def _pages(number: str, ran: Ran) -> tuple[int, NDArray[np.void]]:
     """The pages of a session, and how much later than dom0 (ns) its guest looked at the clock.
 
     FailedError where clients say something else.
     """
+    left = ran.results[number]
     *clocks, kind, pages = left.split(b"\n", 5) if left.count(b"\n") > 4 else (b"", b"")
     if kind != PAGES.encode() or not all(map(bytes.isdigit, clocks)) or len(pages) % PAGE.itemsize:
-        raise FailedError(f"session {number}", left[-SHOWN:].decode(errors="replace"))
+        raise _failed(f"session {number}: {left[-SHOWN:].decode(errors='replace')}", ran)
     dom0_us, guest_us = (int(s) * 10**6 + int(us) for s, us in (clocks[:2], clocks[2:]))
     return (guest_us - dom0_us) * 1000, np.frombuffer(pages, PAGE)
 
