@@ -12,10 +12,13 @@ from tests.support.browser import acted, needs_browser, opened
 from tests.support.sample_report import late_page
 
 from hyperperiod.analysis import analyze
+from hyperperiod.model import load_system
 from hyperperiod.report import compare_report, write_report
+from hyperperiod.report import windows as windows_module
 from hyperperiod.runs import simulate
 
 pytestmark = needs_browser
+SYSTEMS = Path(__file__).parents[2] / "systems"
 
 
 def drawn(dom: str, name: str) -> int:
@@ -126,6 +129,37 @@ def test_the_number_of_misses_leads_to_a_late_miss(
     assert "first miss of video.rescale, at 3.05 s" in dom
     assert "video · rescale, job 0" in dom
     assert "✗ missed its deadline" in dom
+
+
+def test_between_windows_columns_say_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows_module, "START", 1000)
+    monkeypatch.setattr(windows_module, "RECORDS", 1000)
+    trace, page = tmp_path / "overload.hpt", tmp_path / "overload.html"
+    system = load_system(SYSTEMS / "overload.toml")
+    result = simulate(system, 40_000_000_000, trace_path=trace)
+    write_report(page, system, analyze(system), result, trace)
+    point = """
+      const canvas = document.getElementById("timeline");
+      const box = canvas.getBoundingClientRect();
+      setTimeout(() => {
+        document.title = [70, 130, 270].map((top) => {
+          canvas.dispatchEvent(new PointerEvent("pointermove",
+            { clientX: box.left + 600, clientY: box.top + top }));
+          return document.getElementById("tip").textContent;
+        }).join("; ");
+      }, 500);
+    """
+    dom = opened(acted(page, point), tmp_path, "#zoom=15s,15.1s")
+    title = re.search(r"<title>(.*?); (.*?); (.*?)</title>", dom)
+    assert title is not None
+    pcpu, server, task = title.groups()
+    assert re.match(r"pcpu 0control: \d\d\.\d %video: \d\d\.\d %\d+ switches15\.\d+ s to", pcpu)
+    assert re.match(r"controlpaid \d+\.\d % of its budgets15\.\d+ s to", server)
+    assert re.match(r"video · frame(✗ 1|no deadline) missed(longest|no job)", task)
+    assert drawn(dom, "shapes") > 20
+    assert "trace draw TRACE --from 15000000000ns --to 15100000000ns --out part.svg" in dom
 
 
 def test_a_window_can_be_chosen_from_the_list_and_by_its_address(
