@@ -162,6 +162,51 @@ def test_between_windows_columns_say_what_was_there(
     assert "trace draw TRACE --from 15000000000ns --to 15100000000ns --out part.svg" in dom
 
 
+def test_misses_jobs_and_events_are_gone_through_and_a_span_is_measured(tmp_path: Path) -> None:
+    trace, page = tmp_path / "overload.hpt", tmp_path / "overload.html"
+    system = load_system(SYSTEMS / "overload.toml")
+    result = simulate(system, 1_000_000_000, trace_path=trace)
+    write_report(page, system, analyze(system), result, trace)
+    act = """
+      const canvas = document.getElementById("timeline");
+      const said = [];
+      const tell = () => said.push(document.getElementById("about").textContent);
+      const press = (keys, options = {}) => keys.split(" ").forEach((key) =>
+        canvas.dispatchEvent(new KeyboardEvent("keydown", { key, ...options })));
+      const point = (kind, clientX, clientY, shiftKey = false) =>
+        canvas.dispatchEvent(new PointerEvent(kind, { clientX, clientY, shiftKey, pointerId: 1 }));
+      canvas.setPointerCapture = () => {};
+      setTimeout(() => {
+        press("n n n"); tell();
+        press("p"); tell();
+        document.querySelector("[data-do=worst]").click(); tell();
+        location.hash = "#zoom=0,200ms";
+        dispatchEvent(new HashChangeEvent("hashchange"));
+        press(Array(5).fill("ArrowRight").join(" "), { shiftKey: true }); tell();
+        const box = canvas.getBoundingClientRect();
+        const [left, top] = [(share) => box.left + 176 + (box.width - 182) * share, box.top + 268];
+        point("pointerdown", left(0.13), top); point("pointerup", left(0.13), top); tell();
+        point("pointerdown", left(0.25), top, true); point("pointermove", left(0.75), top, true);
+        point("pointerup", left(0.75), top, true);
+        document.title = said.join("| ");
+      }, 500);
+    """
+    dom = opened(acted(page, act), tmp_path)
+    title = re.search(r"<title>(.*?)</title>", dom)
+    assert title is not None
+    third, second, worst, event, clicked = title[1].split("| ")
+    assert third == (
+        "video.frame, job 2: 58 ms from 80 ms on. It ran 18 ms in 5 pieces; meanwhile on its pcpu:"
+        " control.loop 30 ms, idle 6 ms, its other jobs 4 ms."
+    )
+    assert second.startswith("video.frame, job 1: ")
+    assert worst.startswith("video.frame, job 21: 150 ms ")
+    assert event == "16 ms (2 ms from the last): pcpu 0: video.frame"
+    assert clicked.startswith("video.frame, job 0: 48 ms from 0 on. It ran 18 ms in ")
+    assert drawn(dom, "measured") == 100_000_000
+    assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 200_000_000)
+
+
 def test_a_window_can_be_chosen_from_the_list_and_by_its_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,15 +99,16 @@ class Overview:
 
     def add(self, chunk: Records) -> None:
         """Adds these records, which follow those of the call before."""
+        kinds = chunk["kind"]
+        decided = chunk[(kinds == Kind.RUN) | (kinds == Kind.IDLE)]
         for pcpu, last in enumerate(self._last):
-            own = np.concatenate((last, chunk[chunk["pcpu"] == pcpu], chunk[-1:]))
-            self._add_spans(pcpu, interval_array(own, pcpu))
-            decided = own[np.isin(own["kind"], (Kind.RUN, Kind.IDLE)) & (own["pcpu"] == pcpu)]
-            self._last[pcpu] = decided[-1:].copy()
+            own = np.concatenate((last, decided[decided["pcpu"] == pcpu]))
+            self._add_spans(pcpu, interval_array(np.concatenate((own, chunk[-1:])), pcpu))
+            self._last[pcpu] = own[-1:].copy()
         self._since_ns = end_ns(chunk)
-        missed = chunk[chunk["kind"] == Kind.MISS]
+        missed = chunk[kinds == Kind.MISS]
         np.add.at(self._misses, (missed["task"], self._column(missed["value"])), 1)
-        done = chunk[chunk["kind"] == Kind.COMPLETE]
+        done = chunk[kinds == Kind.COMPLETE]
         at = done["task"], self._column(done["time_ns"])
         np.maximum.at(self._longest, at, done["value"].astype(np.int64))
 

@@ -79,6 +79,7 @@ class MomentData(TypedDict):
 
     title: str
     task: int
+    job: int
     release: int
     finish: int
     view: list[int]
@@ -201,6 +202,7 @@ def _window(
             {
                 "title": moment.title,
                 "task": -1 if moment.task is None else moment.task,
+                "job": moment.number,
                 "release": moment.release_ns,
                 "finish": moment.until_ns(last_ns),
                 "view": list(view_of(moment, window, last_ns)),

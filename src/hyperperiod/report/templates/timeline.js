@@ -8,8 +8,8 @@
 // records they are drawn; elsewhere, and where they would be too dense, columns of the overview
 // (report/overview.py) are. Links anywhere on the page name a view ("#zoom=...") and move the
 // timeline there. `showTimeline(data)` draws; called again it shows other data in the same view.
-// What was drawn is said in data attributes of the canvas (shapes, from, to,
-// window), for whoever tests this page.
+// What was drawn is said in data attributes of the canvas (shapes, from, to, window, measured), for
+// whoever tests this page.
 "use strict";
 const showTimeline = (() => {
   const SPAN = 8; // start, end, vcpu, payer, flags, task, job, until
@@ -37,12 +37,16 @@ const showTimeline = (() => {
   const thumb = document.getElementById("thumb");
   let pen = canvas.getContext("2d");
   const hint = document.getElementById("hint");
+  const about = document.getElementById("about");
   const list = document.getElementById("windows");
   const filter = document.getElementById("rows");
   const view = { from: 0, to: 0 };
   let data = null;
   let marks = []; // of the windows, on the rail
-  let target = null; // the moment that a link asked for, and its window: { moment, win }
+  let target = null; // the moment that was asked for, and its window: { moment, win }
+  let misses = []; // by time
+  let lastMiss = null; // the one that was shown last
+  let ruler = null; // what is measured: two instants, the second of which moves
   let limit = FEW;
   let rows = [];
   let size = { width: 0, gutter: 0, narrow: false };
@@ -267,6 +271,7 @@ const showTimeline = (() => {
     }
     if (target && target.moment.task < 0)
       within(view, 0, size.height, () => drawTarget(TOP - 4, size.height - TOP));
+    if (ruler) within(view, 0, size.height, drawRuler);
     report(drawn);
   }
 
@@ -288,6 +293,7 @@ const showTimeline = (() => {
       else drawResponses(row, columnsIn(part));
       if (target && target.moment.task === row.index) drawTarget(row.y + 1, row.height - 3);
     }
+    if (row.kind === "pcpu" && win && target && target.win === win) drawPieces(row);
   }
 
   function measure() {
@@ -312,6 +318,7 @@ const showTimeline = (() => {
     canvas.dataset.from = Math.round(view.from);
     canvas.dataset.to = Math.round(view.to);
     canvas.dataset.window = current;
+    canvas.dataset.measured = ruler ? Math.round(Math.abs(ruler.to - ruler.from)) : 0;
     document.getElementById("span").textContent =
       `${timeText(Math.round(view.from))} to ${timeText(Math.round(view.to))}`
       + (target ? `: ${target.moment.title}` : "");
@@ -562,6 +569,42 @@ const showTimeline = (() => {
     pen.lineWidth = 2;
     pen.strokeRect(left, top, Math.max(2, right - left), height);
     pen.lineWidth = 1;
+  }
+
+  // Where the job that was asked for had this pcpu, and in a band how long it was there.
+  function drawPieces(row) {
+    const { task, job } = target.moment;
+    if (task < 0) return;
+    const pieces = executions(target.win)[task].filter((one) => one[2] === row.index && one[3] === job);
+    if (!pieces.length) return;
+    pen.strokeStyle = look.ink;
+    pen.lineWidth = 2;
+    for (const [start, end] of pieces)
+      pen.strokeRect(x(start), row.y + 3, Math.max(2, x(end) - x(start)), 22);
+    drawTarget(row.y + 1, row.height - 3);
+  }
+
+  // The length of what is measured, between two lines.
+  function drawRuler() {
+    const [left, right] = [ruler.from, ruler.to].map(x).sort((a, b) => a - b);
+    pen.fillStyle = pen.strokeStyle = look.accent;
+    pen.globalAlpha = 0.13;
+    pen.fillRect(left, 0, right - left, size.height);
+    pen.globalAlpha = 1;
+    pen.lineWidth = 1.5;
+    line(left, 0, left, size.height);
+    line(right, 0, right, size.height);
+    if (ruler.from === ruler.to) return;
+    const text = timeText(Math.round(Math.abs(ruler.to - ruler.from)));
+    font(12.5, 600);
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    const half = pen.measureText(text).width / 2 + 6;
+    const middle = Math.min(Math.max((left + right) / 2, size.gutter + half), size.width - half - 6);
+    pen.fillStyle = look.card;
+    pen.fillRect(middle - half, TOP - 2, half * 2, 20);
+    pen.fillStyle = look.ink;
+    pen.fillText(text, middle, TOP + 8);
   }
 
   // Jobs are sorted by release; a late one may begin before the view and end in it.
@@ -830,15 +873,26 @@ const showTimeline = (() => {
       `at ${timeText(Math.round(time))}`];
   }
 
-  function describeJob(row, time, win) {
-    const jobs = win.jobs[row.index];
-    const after = firstFrom(jobs, JOB, 0, time + 1);
-    const waiting = win.waiting[row.index];
-    if (after === 0) return null;
-    const running = executions(win)[row.index].find(([start, end]) => start <= time && time < end);
-    let at = (after - 1) * JOB;
+  function runningIn(task, time, win) {
+    return executions(win)[task].find(([start, end]) => start <= time && time < end);
+  }
+
+  // The place of the job of a task that runs at an instant, or was released last; else negative.
+  function jobAt(task, time, win) {
+    const jobs = win.jobs[task];
+    const running = runningIn(task, time, win);
+    let at = (firstFrom(jobs, JOB, 0, time + 1) - 1) * JOB;
     if (running)
       for (let other = at; other >= 0; other -= JOB) if (jobs[other + 3] === running[3]) at = other;
+    return at;
+  }
+
+  function describeJob(row, time, win) {
+    const jobs = win.jobs[row.index];
+    const waiting = win.waiting[row.index];
+    const running = runningIn(row.index, time, win);
+    const at = jobAt(row.index, time, win);
+    if (at < 0) return null;
     const [release, deadline, finish, job, missed] = jobs.slice(at, at + JOB);
     const lines = [`${row.domain.name} · ${row.label}, job ${job}`, `released ${timeText(release)}`];
     if (deadline > 0) lines.push(`deadline ${timeText(deadline)}`);
@@ -849,6 +903,148 @@ const showTimeline = (() => {
     if (running) lines.push(`running on pcpu ${running[2]}`);
     if (waiting) lines.push(`${waiting} more jobs were waiting when this window began`);
     return lines;
+  }
+
+  // --- jobs, misses and events -----------------------------------------------------------------
+
+  const taskName = (task) => `${data.domains[data.tasks[task].domain].name}.${data.tasks[task].name}`;
+
+  function momentOf(win, task, at) {
+    const [release, , finish, job] = win.jobs[task].slice(at, at + JOB);
+    const title = `${taskName(task)}, job ${job}`;
+    return { title, task, job, release, finish: finish < 0 ? data.wholeEnd : finish };
+  }
+
+  // Who ran on the pcpus of a job from its release to its finish, those that ran longest first.
+  function tellJob({ win, moment }) {
+    const { task, job, release, finish, title } = moment;
+    const pieces = executions(win)[task].filter((one) => one[3] === job);
+    const ran = new Map();
+    for (const pcpu of new Set(pieces.map((one) => one[2]))) {
+      const spans = win.pcpus[pcpu];
+      for (let at = firstFrom(spans, SPAN, 1, release + 1) * SPAN; spans[at] < finish; at += SPAN) {
+        if (spans[at + 5] === task && spans[at + 6] === job) continue;
+        const length = Math.min(spans[at + 1], finish) - Math.max(spans[at], release);
+        const name = spans[at + 5] === task ? "its other jobs" : whoRuns(spans, at);
+        ran.set(name, (ran.get(name) || 0) + length);
+      }
+    }
+    const own = pieces.reduce((sum, [start, end]) => sum + end - start, 0);
+    const others = [...ran].sort((a, b) => b[1] - a[1]).slice(0, 6)
+      .map(([name, length]) => `${name} ${timeText(length)}`);
+    return `${title}: ${timeText(finish - release)} from ${timeText(release)} on. It ran`
+      + ` ${timeText(own)} in ${pieces.length} ${pieces.length === 1 ? "piece" : "pieces"}`
+      + (others.length ? `; meanwhile on its pcpu: ${others.join(", ")}.` : ".");
+  }
+
+  function whoRuns(spans, at) {
+    if (spans[at + 4] & STOLEN) return "stolen";
+    if (spans[at + 5] >= 0) return taskName(spans[at + 5]);
+    return spans[at + 2] >= 0 ? data.vcpus[spans[at + 2]].name : "idle";
+  }
+
+  function say(text) {
+    about.textContent = text;
+    about.hidden = !text;
+  }
+
+  function aim(win, moment) {
+    target = moment ? { win, moment } : null;
+    say(moment && moment.task >= 0 ? tellJob(target) : "");
+  }
+
+  // Each miss that the page knows, by its deadline: a job in a window, elsewhere a column.
+  function findMisses() {
+    const found = [];
+    for (const win of data.windows)
+      win.jobs.forEach((jobs, task) => {
+        for (let at = 0; at < jobs.length; at += JOB)
+          if (jobs[at + 4] && jobs[at + 1] >= win.start && jobs[at + 1] <= win.end)
+            found.push({ time: jobs[at + 1], win, moment: momentOf(win, task, at) });
+      });
+    const { column, misses: all } = data.overview || { misses: [] };
+    const known = (time) => data.windows.some((one) => one.start <= time && time <= one.end);
+    for (const [numbers] of all)
+      numbers.forEach((count, at) => {
+        const time = (at + 0.5) * column;
+        if (count && !known(time)) found.push({ time, win: null, moment: null });
+      });
+    return found.sort((a, b) => a.time - b.time);
+  }
+
+  // The one after the miss that was shown last or, if that is out of view, the first in the view or
+  // after it; with a step of -1 the same backward.
+  function toMiss(step) {
+    const seen = lastMiss && lastMiss.time >= view.from && lastMiss.time <= view.to;
+    const times = misses.map((one) => one.time);
+    const first = step > 0 ? firstFrom(times, 1, 0, view.from) : firstFrom(times, 1, 0, view.to) - 1;
+    const next = misses[seen ? misses.indexOf(lastMiss) + step : first];
+    if (next) showMiss(next);
+  }
+
+  function toWorst() {
+    const excess = ({ moment }) =>
+      (moment ? (moment.finish - moment.release) / data.tasks[moment.task].deadline : 0);
+    if (misses.length) showMiss(misses.reduce((a, b) => (excess(b) > excess(a) ? b : a)));
+  }
+
+  function showMiss(miss) {
+    const { time, win, moment } = miss;
+    lastMiss = miss;
+    aim(win, moment);
+    rows = layOut();
+    const half = moment ? Math.max(time - moment.release, moment.finish - time) * 1.5
+      : data.overview.column * 50;
+    show(time - half, time + half);
+  }
+
+  // What the page knows to happen, by time: pairs of an instant and what it is.
+  function events(win) {
+    const found = win.swaps.map(([time, name]) => [time, `swap to ${name}`]);
+    win.pcpus.forEach((spans, pcpu) => {
+      for (let at = 0; at < spans.length; at += SPAN)
+        found.push([spans[at], `pcpu ${pcpu}: ${whoRuns(spans, at)}`]);
+    });
+    win.jobs.forEach((jobs, task) => {
+      for (let at = 0; at < jobs.length; at += JOB)
+        ["release", "deadline", "completion"].forEach((what, field) => {
+          if (jobs[at + field] >= 0) found.push([jobs[at + field], `${what} of ${taskName(task)}`]);
+        });
+    });
+    return found.filter(([time]) => time >= win.start && time <= win.end)
+      .sort((a, b) => a[0] - b[0]);
+  }
+
+  // Goes to the instant before or after in which something happens, and says what.
+  function toEvent(step) {
+    data.events ||= data.windows.flatMap(events);
+    const seen = ruler && ruler.to >= view.from && ruler.to <= view.to;
+    const from = seen ? ruler.to : step > 0 ? view.from - 1 : view.to + 1;
+    const times = data.events.map((one) => one[0]);
+    const place = step > 0 ? firstFrom(times, 1, 0, from + 1) : firstFrom(times, 1, 0, from) - 1;
+    if (!(place in times)) return;
+    const to = times[place];
+    ruler = { from: seen ? from : to, to };
+    const what = data.events.filter((one) => one[0] === to).map((one) => one[1]);
+    const length = to === ruler.from ? "" : ` (${timeText(Math.abs(to - from))} from the last)`;
+    say(`${timeText(to)}${length}: ${what.slice(0, 6).join(", ")}`);
+    const half = (view.to - view.from) / 2;
+    if (to < view.from || to > view.to) show(to - half, to + half);
+    else draw();
+  }
+
+  // A click on a job frames it; one elsewhere ends that, and what is measured.
+  function press(event) {
+    const box = canvas.getBoundingClientRect();
+    const [left, top] = [event.clientX - box.left, event.clientY - box.top];
+    const row = rows.find((one) => top >= one.y && top < one.y + one.height);
+    const time = timeAt(left);
+    const part = parts().find(({ to }) => time < to);
+    const isJob = row && row.kind === "task" && left > size.gutter && part && part.win;
+    const at = isJob ? jobAt(row.index, time, part.win) : -1;
+    ruler = null;
+    aim(part && part.win, at < 0 ? null : momentOf(part.win, row.index, at));
+    draw();
   }
 
   // --- moving ----------------------------------------------------------------------------------
@@ -879,8 +1075,7 @@ const showTimeline = (() => {
   // Shows a part of the run and frames the moment that has it for its view.
   function go(from, to) {
     const win = data.windows[nearest(from, to)];
-    const moment = win.moments.find((one) => one.view[0] === from && one.view[1] === to);
-    target = moment ? { moment, win } : null;
+    aim(win, win.moments.find((one) => one.view[0] === from && one.view[1] === to));
     rows = layOut();
     list.value = `${from},${to}`;
     if (list.selectedIndex < 0) list.value = win.view.join();
@@ -904,11 +1099,23 @@ const showTimeline = (() => {
     left: () => pan(-0.25),
     right: () => pan(0.25),
     fit: () => show(0, data.wholeEnd),
+    before: () => toMiss(-1),
+    next: () => toMiss(1),
+    worst: toWorst,
+    back: () => toEvent(-1),
+    on: () => toEvent(1),
+    none: () => {
+      ruler = null;
+      aim(null, null);
+      draw();
+    },
     svg: () => offer(new Blob([savedSvg()], { type: "image/svg+xml" }), "svg"),
     png: () => savedPng((blob) => offer(blob, "png")),
   };
   const KEYS = {
     "+": "in", "=": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", 0: "fit", Home: "fit",
+    p: "before", n: "next", w: "worst", Escape: "none",
+    "shift ArrowLeft": "back", "shift ArrowRight": "on",
   };
 
   // "#zoom=0,24us": two instants; one without a unit has the unit of the other.
@@ -921,13 +1128,17 @@ const showTimeline = (() => {
   }
 
   const fingers = new Map();
+  let moved = false; // since a finger or button went down
 
   function drag(event) {
     const before = fingers.get(event.pointerId);
     if (!before) return;
     const others = [...fingers.entries()].filter(([id]) => id !== event.pointerId);
     const perPixel = (view.to - view.from) / (size.width - size.gutter);
-    if (others.length === 0) {
+    if (event.shiftKey && ruler) {
+      ruler.to = timeAt(event.clientX - canvas.getBoundingClientRect().left);
+      draw();
+    } else if (others.length === 0) {
       const step = (before.clientX - event.clientX) * perPixel;
       show(view.from + step, view.to + step);
     } else {
@@ -936,13 +1147,22 @@ const showTimeline = (() => {
       const apart = Math.max(8, Math.abs(event.clientX - fixed));
       zoom(Math.max(8, Math.abs(before.clientX - fixed)) / apart, timeAt(fixed - box.left));
     }
+    moved ||= Math.abs(event.clientX - before.clientX) > 0;
     fingers.set(event.pointerId, event);
   }
 
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, event);
+    moved = false;
+    if (event.shiftKey) {
+      const from = timeAt(event.clientX - canvas.getBoundingClientRect().left);
+      ruler = { from, to: from };
+    }
     tell(event);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    if (!moved && !event.shiftKey) press(event);
   });
   canvas.addEventListener("pointermove", (event) => {
     drag(event);
@@ -962,9 +1182,11 @@ const showTimeline = (() => {
     }
   }, { passive: false });
   canvas.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;
+    const arrow = event.shiftKey && event.key.startsWith("Arrow");
+    const action = KEYS[arrow ? `shift ${event.key}` : event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey || !action) return;
     event.preventDefault();
-    ACTIONS[KEYS[event.key]]();
+    ACTIONS[action]();
   });
   for (const button of document.querySelectorAll("[data-do]"))
     button.addEventListener("click", () => ACTIONS[button.dataset.do]());
@@ -1082,6 +1304,10 @@ const showTimeline = (() => {
     const { pcpus } = data.windows[0];
     const folded = Math.max(pcpus.length, data.servers.length, data.tasks.length) > LONG;
     document.getElementById("rowtools").hidden = !folded;
+    misses = findMisses();
+    ruler = null;
+    for (const button of document.querySelectorAll("[data-do=before], [data-do=next], [data-do=worst]"))
+      button.disabled = misses.length === 0;
     go(...kept);
     clearTimeout(hashTimer); // the address is as it was
     readHash();
