@@ -141,8 +141,8 @@ def schedule_svg(
     """The schedule of a trace between two instants as SVG; by default up to its horizon.
 
     `step_ns` is between two named instants of the axis. Text is 9 pt high, whatever the width;
-    without one the picture is as wide as a page. InputError where nothing lies between the instants,
-    or more than a picture can show.
+    without one the picture is as wide as a page. InputError where nothing lies between the
+    instants, or more than a picture can show.
     """
     to_ns = header["horizon_ns"] if to_ns is None else to_ns
     if not from_ns < min(to_ns, header["horizon_ns"]):
