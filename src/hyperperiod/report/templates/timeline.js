@@ -330,8 +330,8 @@ const showTimeline = (() => {
     hint.hidden = !gap || x(view.from + data.overview.column) - x(view.from) < WIDE;
     if (hint.hidden) return;
     const [from, to] = [view.from, view.to].map((time) => `${Math.round(time)}ns`);
-    hint.textContent = `A column is ${timeText(data.overview.column)} long. The trace has what was in`
-      + ` it: hyperperiod trace draw TRACE --from ${from} --to ${to} --out part.svg`;
+    const length = timeText(data.overview.column);
+    hint.textContent = `A column is ${length} long. The trace has what was in it: hyperperiod trace draw TRACE --from ${from} --to ${to} --out part.svg`;
   }
 
   function font(pixels, weight = 400) {
@@ -575,7 +575,8 @@ const showTimeline = (() => {
   function drawPieces(row) {
     const { task, job } = target.moment;
     if (task < 0) return;
-    const pieces = executions(target.win)[task].filter((one) => one[2] === row.index && one[3] === job);
+    const pieces = executions(target.win)[task]
+      .filter((one) => one[2] === row.index && one[3] === job);
     if (!pieces.length) return;
     pen.strokeStyle = look.ink;
     pen.lineWidth = 2;
@@ -600,7 +601,8 @@ const showTimeline = (() => {
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     const half = pen.measureText(text).width / 2 + 6;
-    const middle = Math.min(Math.max((left + right) / 2, size.gutter + half), size.width - half - 6);
+    const [least, most] = [size.gutter + half, size.width - half - 6];
+    const middle = Math.min(Math.max((left + right) / 2, least), most);
     pen.fillStyle = look.card;
     pen.fillRect(middle - half, TOP - 2, half * 2, 20);
     pen.fillStyle = look.ink;
@@ -907,12 +909,15 @@ const showTimeline = (() => {
 
   // --- jobs, misses and events -----------------------------------------------------------------
 
-  const taskName = (task) => `${data.domains[data.tasks[task].domain].name}.${data.tasks[task].name}`;
+  function taskName(task) {
+    const { domain, name } = data.tasks[task];
+    return `${data.domains[domain].name}.${name}`;
+  }
 
   function momentOf(win, task, at) {
     const [release, , finish, job] = win.jobs[task].slice(at, at + JOB);
-    const title = `${taskName(task)}, job ${job}`;
-    return { title, task, job, release, finish: finish < 0 ? data.wholeEnd : finish };
+    const title = `${taskName(task)}, job ${job}${finish < 0 ? ", not finished here" : ""}`;
+    return { title, task, job, release, finish: finish < 0 ? win.end : finish };
   }
 
   // Who ran on the pcpus of a job from its release to its finish, those that ran longest first.
@@ -932,8 +937,10 @@ const showTimeline = (() => {
     const own = pieces.reduce((sum, [start, end]) => sum + end - start, 0);
     const others = [...ran].sort((a, b) => b[1] - a[1]).slice(0, 6)
       .map(([name, length]) => `${name} ${timeText(length)}`);
-    return `${title}: ${timeText(finish - release)} from ${timeText(release)} on. It ran`
-      + ` ${timeText(own)} in ${pieces.length} ${pieces.length === 1 ? "piece" : "pieces"}`
+    const whole = release >= win.start && finish <= win.end;
+    return `${title}: ${timeText(finish - release)} from ${timeText(release)} on. `
+      + `${whole ? "It" : "In this window it"} ran ${timeText(own)} in ${pieces.length} `
+      + (pieces.length === 1 ? "piece" : "pieces")
       + (others.length ? `; meanwhile on its pcpu: ${others.join(", ")}.` : ".");
   }
 
@@ -977,7 +984,7 @@ const showTimeline = (() => {
   function toMiss(step) {
     const seen = lastMiss && lastMiss.time >= view.from && lastMiss.time <= view.to;
     const times = misses.map((one) => one.time);
-    const first = step > 0 ? firstFrom(times, 1, 0, view.from) : firstFrom(times, 1, 0, view.to) - 1;
+    const first = firstFrom(times, 1, 0, step > 0 ? view.from : view.to) - (step > 0 ? 0 : 1);
     const next = misses[seen ? misses.indexOf(lastMiss) + step : first];
     if (next) showMiss(next);
   }
@@ -1008,7 +1015,8 @@ const showTimeline = (() => {
     win.jobs.forEach((jobs, task) => {
       for (let at = 0; at < jobs.length; at += JOB)
         ["release", "deadline", "completion"].forEach((what, field) => {
-          if (jobs[at + field] >= 0) found.push([jobs[at + field], `${what} of ${taskName(task)}`]);
+          if (field === 0 || jobs[at + field] > 0)
+            found.push([jobs[at + field], `${what} of ${taskName(task)}`]);
         });
     });
     return found.filter(([time]) => time >= win.start && time <= win.end)
@@ -1297,7 +1305,7 @@ const showTimeline = (() => {
     for (const one of data.windows)
       one.points = one.points.map((line) =>
         line.length > 1 ? line : [one.start, line[0], one.end, line[0]]);
-    if (data.overview) unpack(data.overview);
+    if (data.overview && !data.overview.levels) unpack(data.overview);
     marks = data.overview ? data.windows.map(markOf) : [];
     rail.replaceChildren(...marks, thumb);
     list.replaceChildren(...data.windows.map(choicesOf));
@@ -1306,8 +1314,9 @@ const showTimeline = (() => {
     document.getElementById("rowtools").hidden = !folded;
     misses = findMisses();
     ruler = null;
-    for (const button of document.querySelectorAll("[data-do=before], [data-do=next], [data-do=worst]"))
-      button.disabled = misses.length === 0;
+    for (const button of document.querySelectorAll("[data-do]"))
+      if (["before", "next", "worst"].includes(button.dataset.do))
+        button.disabled = misses.length === 0;
     go(...kept);
     clearTimeout(hashTimer); // the address is as it was
     readHash();
