@@ -9,7 +9,7 @@ grey. The same schedule gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
@@ -240,13 +240,8 @@ def draw(view: Scene, title: str) -> str:
     """Returns the picture of the schedule as SVG."""
     keys = list(legend(view))
     bottom = HEAD + ROW * len(view.rows)
-    width, height = view.width, bottom + FOOT + LINE * keys[-1].line
+    height = bottom + FOOT + LINE * keys[-1].line
     parts = [
-        f'<svg {NAMESPACE} viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
-        f"<title>{escape(title)}</title>",
-        f"<style>{STYLE}</style>",
-        *hatches(view),
-        f'<rect class="back" width="{width}" height="{height}" rx="6"/>',
         *axis(view),
         *labels(view),
         *boxes(view),
@@ -254,9 +249,31 @@ def draw(view: Scene, title: str) -> str:
         *ways(view),
         *swap_lines(view),
         *(shape for key in keys for shape in drawn(key, bottom + FOOT - 14 + LINE * key.line)),
+    ]
+    return framed(height, title, parts, hatches(view), view.width)
+
+
+def framed(
+    height: int,
+    title: str,
+    parts: Iterable[str],
+    patterns: Iterable[str] = (),
+    width: int = WIDTH,
+) -> str:
+    """Returns a whole SVG of `width` by `height` pixels, readable on white and on black.
+
+    It has the title, on a background these parts, and before that the patterns that they use.
+    """
+    lines = [
+        f'<svg {NAMESPACE} viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{STYLE}</style>",
+        *patterns,
+        f'<rect class="back" width="{width}" height="{height}" rx="6"/>',
+        *parts,
         "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def hatches(view: Scene) -> Iterator[str]:
