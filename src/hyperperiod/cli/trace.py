@@ -103,7 +103,10 @@ def convert(trace_file: str, output: str) -> None:
 def draw(
     trace_file: str, from_ns: int, to_ns: int | None, picture: str, width_mm: int | None
 ) -> None:
-    """Draw who ran and who paid between two instants as a picture, also for print in grey."""
+    """Draw who ran and who paid between two instants as a picture.
+
+    Nothing in it is told by colour alone: it may be printed in grey.
+    """
     from hyperperiod.report.schedule import schedule_svg
 
     require_different({"FILE": trace_file, "--out": picture})
