@@ -19,12 +19,16 @@ needs_browser = pytest.mark.skipif(
 )
 
 
-def opened(page: Path, tmp_path: Path, hash_: str = "") -> str:
-    """The page as it is after its scripts have run. Console messages fail the test."""
+def opened(page: Path, tmp_path: Path, hash_: str = "", *, real_time: bool = False) -> str:
+    """The page as it is after its scripts have run. Console messages fail the test.
+
+    In real time it is as it is once loaded, and its clock goes on while scripts run.
+    """
     assert BROWSER is not None
+    flags = [flag for flag in FLAGS if not (real_time and flag.startswith("--virtual-time"))]
     profile = f"--user-data-dir={tmp_path / 'profile'}"
     run = subprocess.run(
-        [BROWSER, *FLAGS, profile, f"{page.as_uri()}{hash_}"],
+        [BROWSER, *flags, profile, f"{page.as_uri()}{hash_}"],
         capture_output=True,
         text=True,
         timeout=120,
