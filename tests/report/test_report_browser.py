@@ -47,11 +47,12 @@ def test_the_address_chooses_the_view(page: Path, tmp_path: Path) -> None:
     assert "0 to 24 ns" in dom
 
 
-def test_keys_zoom_and_pan(page: Path, tmp_path: Path) -> None:
+def test_keys_zoom_and_pan_and_other_data_keep_the_view(page: Path, tmp_path: Path) -> None:
     keys = """
       const press = (key) => document.getElementById("timeline")
         .dispatchEvent(new KeyboardEvent("keydown", { key }));
       press("+"); press("ArrowLeft"); press("ArrowLeft");
+      showTimeline(JSON.parse(document.getElementById("data").textContent));
     """
     dom = opened(acted(page, keys), tmp_path)
     assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 20)

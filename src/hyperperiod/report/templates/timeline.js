@@ -6,10 +6,11 @@
 // to draw is found by bisection and a frame costs what is visible. Everything is redrawn on each
 // change of the view. The view is a pair of instants, which lie in one of the windows of the run
 // that the page holds; links anywhere on the page name such a pair ("#zoom=...") and move the
-// timeline there. What was drawn is said in data attributes of the canvas (shapes, from, to,
+// timeline there. `showTimeline(data)` draws; called again it shows other data in the same view.
+// What was drawn is said in data attributes of the canvas (shapes, from, to,
 // window), for whoever tests this page.
 "use strict";
-(() => {
+const showTimeline = (() => {
   const SPAN = 8; // start, end, vcpu, payer, flags, task, job, until
   const JOB = 5; // release, deadline, finish, job, missed
   const NOBODY = -1;
@@ -25,21 +26,20 @@
   const MOST = 128;
   const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
-  const data = JSON.parse(document.getElementById("data").textContent);
   const stage = document.getElementById("stage");
   const canvas = document.getElementById("timeline");
   const tip = document.getElementById("tip");
   const rail = document.getElementById("rail");
   const thumb = document.getElementById("thumb");
   let pen = canvas.getContext("2d");
-  for (const one of data.windows)
-    one.points = one.points.map((line) =>
-      line.length > 1 ? line : [one.start, line[0], one.end, line[0]]);
+  const map = document.getElementById("map");
   const list = document.getElementById("windows");
   const filter = document.getElementById("rows");
-  const view = { from: data.windows[0].view[0], to: data.windows[0].view[1] };
-  let current = 0; // which window
-  let win = data.windows[0];
+  const view = { from: 0, to: 0 };
+  let data = null;
+  let marks = []; // of the windows, on the map
+  let current = -1; // which window
+  let win = null;
   let target = null; // the moment of the window that a link asked for
   let limit = FEW;
   let rows = [];
@@ -204,6 +204,7 @@
   // --- drawing ---------------------------------------------------------------------------------
 
   function draw() {
+    if (!data) return;
     measure();
     shapes = 0;
     pen.clearRect(0, 0, size.width, size.height);
@@ -826,16 +827,6 @@
 
   // --- the windows of the run ------------------------------------------------------------------
 
-  const map = document.getElementById("map");
-  const marks = data.windows.map((one) => {
-    const mark = document.createElement("i");
-    mark.style.left = `${(one.start / (data.wholeEnd || 1)) * 100}%`;
-    mark.style.width = `${((one.end - one.start) / (data.wholeEnd || 1)) * 100}%`;
-    mark.title = `${one.title}: ${timeText(one.start)} to ${timeText(one.end)}`;
-    mark.addEventListener("click", () => go(...one.view));
-    return map.appendChild(mark);
-  });
-
   list.addEventListener("change", () => go(...list.value.split(",").map(Number)));
 
   // The address may be the same as before; then nothing else says that a link was followed.
@@ -851,8 +842,6 @@
     }
   });
 
-  const folded = Math.max(win.pcpus.length, data.servers.length, data.tasks.length) > LONG;
-  document.getElementById("rowtools").hidden = !folded;
   const relaid = () => {
     rows = layOut();
     draw();
@@ -880,8 +869,42 @@
     });
   new ResizeObserver(() => { if (stage.clientWidth !== size.width) draw(); }).observe(stage);
   readLook();
-  executions = executionsByTask();
-  enter(0, view.from, view.to);
-  draw();
-  readHash();
+
+  // --- the data --------------------------------------------------------------------------------
+
+  function markOf(one) {
+    const mark = document.createElement("i");
+    mark.style.left = `${(one.start / (data.wholeEnd || 1)) * 100}%`;
+    mark.style.width = `${((one.end - one.start) / (data.wholeEnd || 1)) * 100}%`;
+    mark.title = `${one.title}: ${timeText(one.start)} to ${timeText(one.end)}`;
+    mark.addEventListener("click", () => go(...one.view));
+    return mark;
+  }
+
+  function choicesOf(one, place) {
+    const group = document.createElement("optgroup");
+    group.label = `${timeText(one.start)} to ${timeText(one.end)}`;
+    const choices = place === 0 ? [one, ...one.moments] : one.moments;
+    group.append(...choices.map((choice) => new Option(choice.title, choice.view.join())));
+    return group;
+  }
+
+  return (given) => {
+    const kept = data ? [view.from, view.to] : given.windows[0].view;
+    data = given;
+    for (const one of data.windows)
+      one.points = one.points.map((line) =>
+        line.length > 1 ? line : [one.start, line[0], one.end, line[0]]);
+    marks = data.windows.map(markOf);
+    map.replaceChildren(...marks);
+    map.hidden = marks.length === 1;
+    list.replaceChildren(...data.windows.map(choicesOf));
+    const { pcpus } = data.windows[0];
+    const folded = Math.max(pcpus.length, data.servers.length, data.tasks.length) > LONG;
+    document.getElementById("rowtools").hidden = !folded;
+    current = -1;
+    go(...kept);
+    clearTimeout(hashTimer); // the address is as it was
+    readHash();
+  };
 })();
