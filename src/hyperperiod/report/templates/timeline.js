@@ -889,7 +889,7 @@ const showTimeline = (() => {
     return group;
   }
 
-  return (given) => {
+  const showData = (given) => {
     const kept = data ? [view.from, view.to] : given.windows[0].view;
     data = given;
     for (const one of data.windows)
@@ -907,4 +907,5 @@ const showTimeline = (() => {
     clearTimeout(hashTimer); // the address is as it was
     readHash();
   };
+  return Object.assign(showData, { timeText });
 })();

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The playground: what it makes of records is what reports show, and it follows its form."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from docs.playground import examples, policies, write
+from tests.support.browser import Page, acted, drawn, needs_browser, opened
+from tests.support.building import said
+from tests.support.drawn_runs import DRAWN
+from tests.support.in_wasm import TEMPLATES, built
+
+from hyperperiod.analysis import resolve
+from hyperperiod.hosts.sim import run
+from hyperperiod.model import Scope, load_system
+from hyperperiod.report.meter import Meter, silent
+from hyperperiod.report.timeline import timeline
+from hyperperiod.report.windows import choose
+from hyperperiod.resources import SYSTEMS
+from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind, read
+
+MOST_BYTES = 3_000_000
+READER = """
+  const { readFileSync } = require("node:fs");
+  const [script, file] = process.argv.slice(1);
+  const { Kind, Flag, runs } = JSON.parse(readFileSync(file));
+  const source = `${readFileSync(script, "utf8")}; return windowOf;`;
+  const windowOf = new Function("Kind", "Flag", source)(Kind, Flag);
+  const nameOf = (names) => (rules) => names[rules];
+  console.log(JSON.stringify(runs.map(({ records, data, names }) =>
+    windowOf(new Uint8Array(readFileSync(records)), data, nameOf(names)))));
+"""
+
+
+def test_the_window_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
+    """The script's reading of records against Python's, for drawn systems of every kind."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed: apt-get install nodejs")
+    runs, expected = [], []
+    for number in range(60):
+        system, horizon_ns = DRAWN[number % len(DRAWN)](number, random.Random(f"page {number}"))
+        trace, bare = tmp_path / f"{number}.hpt", tmp_path / f"{number}"
+        run(system, horizon_ns, trace_path=trace)
+        header, records = read(trace)
+        bare.write_bytes(records.tobytes())
+        data = timeline(header, records, choose(records, [], 1), Meter(silent, len(records)))
+        names = {
+            one["budget"] | one["order"] << 8 | one["slack"] << 16: one["name"]
+            for one in policies(system.policy.scope)
+        }
+        runs.append({"records": str(bare), "data": data, "names": names})
+        expected.append({**data["windows"][0], "view": None})
+    flags = {"SECOND_PAYER": SECOND_PAYER, "EXTRA": EXTRA, "STOLEN": STOLEN}
+    kinds = {kind.name: kind.value for kind in Kind}
+    asked = tmp_path / "runs.json"
+    asked.write_text(json.dumps({"Kind": kinds, "Flag": flags, "runs": runs}))
+    found = json.loads(said(node, "-e", READER, TEMPLATES / "records.js", asked))
+    for one, window in zip(found, expected, strict=True):
+        assert {**one, "view": None} == window
+    assert sum(len(window["swaps"]) for window in found) > 5
+    assert sum(len(window["points"]) for window in found) > 50
+
+
+def test_policies_are_those_that_a_system_file_can_name() -> None:
+    assert {one["name"] for one in policies(Scope.GLOBAL)[:2]} == {"rtds", "ertds"}
+    total = sum(len(policies(scope)) for scope in Scope)
+    assert total == 59
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("playground") / "playground.html"
+    write(path, built())
+    return path
+
+
+def test_the_page_is_complete_and_small(page: Path) -> None:
+    assert page.stat().st_size < MOST_BYTES
+    assert [one for one in Page(page).addresses if not one.startswith("#")] == []
+
+
+def misses_with(budget_ns: int) -> int:
+    """What flight-control misses in the page's horizon if its first server has this budget."""
+    [one] = [one for one in examples() if one["name"] == "flight-control"]
+    system = resolve(load_system(SYSTEMS / "flight-control.toml", pinned=True))
+    first, *others = system.domains
+    assert first.interface is not None
+    less = first.replace(interface=first.interface.replace(budget_ns=budget_ns))
+    result = run(system.replace(domains=(less, *others)), one["parts"][0]["horizon_ns"])
+    assert sum(task.misses for task in result.tasks) > 0
+    return sum(task.misses for task in result.tasks)
+
+
+@needs_browser
+def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> None:
+    """One visit: all examples, then a small budget, a swap and a period below the budget."""
+    visit = """
+      const log = document.body.appendChild(document.createElement("pre"));
+      const told = (what) => { log.textContent += `[${what}]`; };
+      const said = () => document.getElementById("said").textContent;
+      const misses = () => [...document.querySelectorAll("#tasks tr")]
+        .reduce((sum, row) => sum + Number(row.cells[2].textContent), 0);
+      const set = (of, value) => {
+        const input = document.querySelector(`[data-of="add_vcpu 0 ${of}"]`);
+        input.value = value;
+        input.dispatchEvent(new Event("input"));
+        told(said());
+      };
+      const choice = document.getElementById("example");
+      for (const { value } of [...choice.options].reverse()) {
+        choice.value = value;
+        choice.dispatchEvent(new Event("change"));
+        told(said());
+      }
+      choice.value = "flight-control";
+      choice.dispatchEvent(new Event("change"));
+      told(misses());
+      set("budget_ns", 2e5);
+      told(misses());
+      [...document.querySelectorAll("button")].find((one) => one.textContent === "swap").click();
+      set("period_ns", 0);
+    """
+    dom = opened(acted(page, visit), tmp_path)
+    *ran, before, changed, after, refused = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
+    assert len(ran) > 20
+    assert all(re.match(r"\d+ records of ", one) for one in (*ran, changed))
+    assert (before, after) == ("0", str(misses_with(200_000)))
+    assert refused == "✗ a budget is zero or above its period"
+    assert drawn(dom, "shapes") > 20
