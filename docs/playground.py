@@ -22,7 +22,7 @@ from hyperperiod.analysis import resolve
 from hyperperiod.hosts.described import describe
 from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.sim import HOST, TASK_COUNTS, run
-from hyperperiod.model import PRESETS, Budget, Scheduler, Scope, Slack, System, load_system
+from hyperperiod.model import PRESETS, Budget, Order, Scheduler, Scope, Slack, System, load_system
 from hyperperiod.model.policy import legal_policies
 from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.page import render
@@ -52,6 +52,7 @@ def write(path: Path, module: Path = MODULE) -> None:
             "policies": {scope.value: policies(scope) for scope in Scope},
             "schedulers": list(Scheduler),
             "budgets": list(Budget),
+            "orders": list(Order),
             "slacks": list(Slack),
             "columns": TASK_COUNTS,
         },

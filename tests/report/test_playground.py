@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import re
@@ -30,11 +31,11 @@ READER = """
   const { readFileSync } = require("node:fs");
   const [script, file] = process.argv.slice(1);
   const { Kind, Flag, runs } = JSON.parse(readFileSync(file));
-  const source = `${readFileSync(script, "utf8")}; return windowOf;`;
-  const windowOf = new Function("Kind", "Flag", source)(Kind, Flag);
+  const source = `${readFileSync(script, "utf8")}; return [recordsOf, windowOf];`;
+  const [recordsOf, windowOf] = new Function("Kind", "Flag", source)(Kind, Flag);
   const nameOf = (names) => (rules) => names[rules];
   console.log(JSON.stringify(runs.map(({ records, data, names }) =>
-    windowOf(new Uint8Array(readFileSync(records)), data, nameOf(names)))));
+    windowOf(recordsOf(new Uint8Array(readFileSync(records))), data, nameOf(names)))));
 """
 
 
@@ -98,6 +99,16 @@ def misses_with(budget_ns: int) -> int:
     return sum(task.misses for task in result.tasks)
 
 
+def link(budget_ns: int) -> str:
+    """The same system as the page's address has it."""
+    [one] = [one for one in examples() if one["name"] == "flight-control"]
+    server = next(part for part in one["parts"] if part["part"] == "add_vcpu")
+    server["budget_ns"] = budget_ns
+    return base64.b64encode(
+        json.dumps({"name": one["name"], "parts": one["parts"]}).encode()
+    ).decode()
+
+
 @needs_browser
 def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> None:
     """One visit: all examples, then a small budget, a swap and a period below the budget."""
@@ -114,6 +125,7 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
         told(said());
       };
       const choice = document.getElementById("example");
+      const linked = misses();
       for (const { value } of [...choice.options].reverse()) {
         choice.value = value;
         choice.dispatchEvent(new Event("change"));
@@ -124,13 +136,31 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
       told(misses());
       set("budget_ns", 2e5);
       told(misses());
-      [...document.querySelectorAll("button")].find((one) => one.textContent === "swap").click();
+      [...document.querySelectorAll("button")].find((one) => one.textContent === "hot swap").click();
       set("period_ns", 0);
+      choice.value = "ertds-example3";
+      choice.dispatchEvent(new Event("change"));
+      for (const id of ["after", "after", "after", "before"]) document.getElementById(id).click();
+      told([...document.querySelectorAll("#instant li")].map((one) => one.textContent).join("; "));
+      told(linked);
+      setTimeout(() => {
+        told(JSON.parse(atob(/&system=(.*)/.exec(location.hash)[1])).name);
+        location.hash = "#zoom=0ns,1000ns&system=nothing";
+        window.dispatchEvent(new Event("hashchange"));
+        told(said());
+      }, 600);
     """
-    dom = opened(acted(page, visit), tmp_path)
-    *ran, before, changed, after, refused = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
+    dom = opened(acted(page, visit), tmp_path, f"#zoom=0ns,40000000ns&system={link(200_000)}")
+    notes = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
+    *ran, before, changed, after, refused, instant, linked, kept, unread = notes
     assert len(ran) > 20
     assert all(re.match(r"\d+ records of ", one) for one in (*ran, changed))
     assert (before, after) == ("0", str(misses_with(200_000)))
+    assert instant == (
+        "vm2 has paid 2 µs; first, job 0, is done after 4 µs; pcpu 0: vm1 runs work, job 0, and the "
+        "spare pays: the slack rule spare, until 8 µs at the latest"
+    )
+    assert (linked, kept) == (after, "ertds-example3")
+    assert unread == "✗ the link has no system of this page"
     assert refused == "✗ a budget is zero or above its period"
     assert drawn(dom, "shapes") > 20

@@ -2,10 +2,11 @@
 //
 // The playground: a form of a system, which runs in this page whenever something is changed. The
 // page holds examples (docs/playground.py), each as the parts that the simulator is told and as what
-// the timeline says beside its records. The form changes the parts, and nothing else is kept.
+// the timeline says beside its records. The form changes the parts, and nothing else is kept: the
+// address holds them, so that it is a link to the system.
 "use strict";
 (() => {
-  const { examples, policies, schedulers, budgets, slacks, columns } = JSON.parse(
+  const { examples, policies, schedulers, budgets, orders, slacks, columns } = JSON.parse(
     document.getElementById("data").textContent);
   const packed = atob(document.getElementById("simulator").textContent);
   const module = new WebAssembly.Module(Uint8Array.from(packed, (one) => one.charCodeAt(0)));
@@ -13,8 +14,14 @@
   const said = document.getElementById("said");
   const choice = document.getElementById("example");
   const SPARE = -2;
+  const FIRST = "flight-control";
   let system = null; // a copy of the example that is changed
   let shown = []; // what brings each control to what it controls
+  let records = []; // of the last run
+  let data = null; // of the timeline
+  let now = 0; // the instant that is told ...
+  let moments = []; // ... and shown
+  let keepTimer = 0;
 
   const all = (part) => system.parts.filter((one) => one.part === part);
   const setUp = () => system.parts[0];
@@ -130,7 +137,7 @@
     shown = [];
     const { domains, vcpus, tasks, servers } = system.data;
     const [servers_, tasks_] = [all("add_vcpu"), all("add_task")];
-    const swap = button("swap", "another policy from some instant on", () => {
+    const swap = button("hot swap", "another policy from some instant on", () => {
       const at_ns = setUp().horizon_ns / 4;
       const { budget, order, slack } = setUp();
       system.parts.push({ part: "add_swap", at_ns, budget, order, slack });
@@ -158,14 +165,17 @@
     const parts = [...system.parts.filter((one) => one.part !== "add_swap"), ...swaps];
     const began = performance.now();
     try {
-      const { records, counts } = simulate(module, parts, setUp().horizon_ns);
-      const data = { ...system.data, servers: serversNow(swaps) };
+      const run = simulate(module, parts, setUp().horizon_ns);
+      records = recordsOf(run.records);
+      data = { ...system.data, servers: serversNow(swaps) };
       const { view } = data.windows[0];
       const win = windowOf(records, data, (rules) => policyOf(rules).name);
-      showTimeline({
-        ...data, wholeEnd: win.end, allRecords: win.records, windows: [{ ...win, view }],
-      });
-      tell(counts, win.records, performance.now() - began);
+      data = { ...data, wholeEnd: win.end, allRecords: win.records, windows: [{ ...win, view, moments }] };
+      showTimeline(data);
+      tell(run.counts, performance.now() - began);
+      if (now) tellInstant();
+      clearTimeout(keepTimer);
+      keepTimer = setTimeout(keep, 300);
     } catch (error) {
       said.className = "bad";
       said.textContent = `✗ ${error.message}`;
@@ -183,7 +193,7 @@
       .map((one) => ({ ...one, budget: (vcpus[one.vcpu] ?? all("set_spare")[0]).budget_ns }));
   }
 
-  function tell(counts, records, took) {
+  function tell(counts, took) {
     const { tasks, domains } = system.data;
     const rows = tasks.map(({ name, domain }, at) => {
       const row = counts.slice(at * columns.length, (at + 1) * columns.length);
@@ -197,23 +207,130 @@
     });
     document.getElementById("tasks").replaceChildren(...rows);
     said.className = "soft";
-    said.textContent = `${records} records of ${showTimeline.timeText(setUp().horizon_ns)}, `
+    said.textContent = `${records.length} records of ${showTimeline.timeText(setUp().horizon_ns)}, `
       + `simulated and drawn in ${Math.round(took)} ms`;
+  }
+
+  // --- instant by instant ----------------------------------------------------------------------
+
+  // To the next instant at which something was decided, or back.
+  function step(onwards) {
+    const decided = records.filter((one) => one.kind === Kind.RUN || one.kind === Kind.IDLE);
+    const next = onwards
+      ? decided.find((one) => one.time > now)
+      : decided.findLast((one) => one.time < now);
+    if (!next) return;
+    now = next.time;
+    const canvas = document.getElementById("timeline");
+    let [from, to] = [Number(canvas.dataset.from), Number(canvas.dataset.to)];
+    if (now < from || now > to) [from, to] = [now - (to - from) / 2, now + (to - from) / 2];
+    const most = data.windows[0].end - (to - from);
+    const start = Math.round(Math.max(0, Math.min(from, most)));
+    const view = [start, start + to - from];
+    const title = showTimeline.timeText(now);
+    moments = [{ title, task: -1, release: now, finish: now, view }];
+    data.windows[0].moments = moments;
+    address(`#zoom=${view[0]}ns,${view[1]}ns`);
+    showTimeline(data);
+    tellInstant();
+  }
+
+  function tellInstant() {
+    const lines = records.filter((one) => one.time === now).map(sentence).filter(Boolean);
+    document.getElementById("instant").replaceChildren(
+      ...lines.map((text) => element("li", { textContent: text })));
+    document.getElementById("now").textContent = `at ${showTimeline.timeText(now)}`;
+  }
+
+  const nameOf = (id) => (id === SPARE ? "the spare" : system.data.vcpus[id]?.name);
+
+  // A record in words; who has a pcpu, with the rule that gave it.
+  function sentence(one) {
+    const job = one.task >= 0 && `${system.data.tasks[one.task].name}, job ${one.job},`;
+    switch (one.kind) {
+      case Kind.RUN: return `pcpu ${one.pcpu}: ${nameOf(one.vcpu)} runs${job ? ` ${job}` : ""} ${whyRuns(one)}`;
+      case Kind.IDLE: return `pcpu ${one.pcpu}: ${whyIdle(one)}`;
+      case Kind.CHARGE: return `${nameOf(one.payer)} has paid ${showTimeline.timeText(one.value)}`;
+      case Kind.REPLENISH: return `${nameOf(one.vcpu)} has ${showTimeline.timeText(one.value)} again`;
+      case Kind.DEPLETE: return `${nameOf(one.vcpu)} has nothing left`;
+      case Kind.RELEASE: return `${job} is released`;
+      case Kind.COMPLETE: return `${job} is done after ${showTimeline.timeText(one.value)}`;
+      case Kind.MISS: return `${job} has missed its deadline`;
+      case Kind.SWAP: return `from here on ${policyOf(one.value).name}`;
+      default: return null; // who has work follows from these
+    }
+  }
+
+  // The rules in force, by their words.
+  function rulesNow() {
+    const swap = records.findLast((one) => one.kind === Kind.SWAP && one.time <= now);
+    const { order, slack } = swap ? policyOf(swap.value) : setUp();
+    return { order: orders[order], slack: slacks[slack] };
+  }
+
+  function whyRuns({ vcpu, payer, flags, value }) {
+    const { order, slack } = rulesNow();
+    const until = value < 0 ? "" : `, until ${showTimeline.timeText(value)} at the latest`;
+    const both = flags & Flag.SECOND_PAYER ? `, and so does ${nameOf(vcpu)}` : "";
+    if (flags & Flag.EXTRA) return `on extra time: the slack rule ${slack}${until}`;
+    if (payer === -1) return `for nothing: no server wants the pcpu${until}`;
+    if (payer === vcpu) return `on its own budget: it is first by ${order}${until}`;
+    return `and ${nameOf(payer)} pays${both}: the slack rule ${slack}${until}`;
+  }
+
+  function whyIdle({ payer, flags }) {
+    if (flags & Flag.STOLEN) return "stolen, and not there to be granted";
+    return payer === -1 ? "idle" : `idle, and ${nameOf(payer)} pays: its budget passes unused`;
   }
 
   // --- the beginning ---------------------------------------------------------------------------
 
-  function begin(name) {
-    system = structuredClone(examples.find((one) => one.name === name));
+  // Another view, and the same system.
+  function address(zoom) {
+    history.replaceState(null, "", zoom + /&.*|$/.exec(location.hash)[0]);
+  }
+
+  function keep() {
+    const { name, parts } = system;
+    const [zoom] = /^#zoom=[^&]*|$/.exec(location.hash);
+    history.replaceState(null, "", `${zoom}&system=${btoa(JSON.stringify({ name, parts }))}`);
+  }
+
+  // The example with this name, or the parts that a link has in the place of its own.
+  function begin(name, parts) {
+    const example = examples.find((one) => one.name === name);
+    system = structuredClone(parts ? { ...example, parts } : example);
+    now = 0;
+    moments = [];
+    document.getElementById("instant").replaceChildren();
+    document.getElementById("now").textContent = "";
     document.getElementById("about").textContent = system.description;
+    choice.value = name;
     const { view } = system.data.windows[0];
-    history.replaceState(null, "", `#zoom=${view[0]}ns,${view[1]}ns`);
+    if (!parts) history.replaceState(null, "", `#zoom=${view[0]}ns,${view[1]}ns`);
     fillForm();
     changed();
   }
 
+  // The system of the address, if it has one.
+  function linked() {
+    const [, packed] = /&system=(.*)/.exec(location.hash) ?? [];
+    if (!packed) return false;
+    try {
+      const { name, parts } = JSON.parse(atob(packed));
+      begin(name, parts);
+    } catch {
+      begin(FIRST);
+      said.className = "bad";
+      said.textContent = "✗ the link has no system of this page";
+    }
+    return true;
+  }
+
   choice.append(...examples.map((one) => new Option(one.name)));
   choice.addEventListener("change", () => begin(choice.value));
-  choice.value = "flight-control";
-  begin(choice.value);
+  window.addEventListener("hashchange", linked);
+  for (const [id, onwards] of [["before", false], ["after", true]])
+    document.getElementById(id).addEventListener("click", () => step(onwards));
+  if (!linked()) begin(FIRST);
 })();

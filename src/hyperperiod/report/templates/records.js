@@ -1,34 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From the records of a run that began at 0 to what the timeline draws: what report/timeline.py
+// The records of a run that began at 0, and what the timeline draws of them: what report/timeline.py
 // makes of a whole trace, in a page that runs the simulator itself. `Kind` and `Flag` are the rows
 // of record/record.h, which the page puts before this.
 "use strict";
 
-const windowOf = (() => {
+// From bytes to objects; -1 is nobody, -2 the spare. Values are signed, so that -1 is no end.
+function recordsOf(bytes) {
   const SIZE = 32;
-  const NONE = 0xffff;
-  const SPARE = 0xfffe;
-  const NO_END = (1n << 64n) - 1n;
-  const idOf = (number) => ({ [NONE]: -1, [SPARE]: -2 })[number] ?? number;
+  const idOf = (number) => (number < 0xfffe ? number : number - 0x10000);
+  const view = new DataView(bytes.buffer);
+  return Array.from({ length: bytes.length / SIZE }, (_, record) => {
+    const at = record * SIZE;
+    return {
+      time: Number(view.getBigUint64(at, true)),
+      value: Number(view.getBigInt64(at + 8, true)),
+      job: view.getUint32(at + 16, true),
+      pcpu: idOf(view.getUint16(at + 20, true)),
+      vcpu: idOf(view.getUint16(at + 22, true)),
+      payer: idOf(view.getUint16(at + 24, true)),
+      task: idOf(view.getUint16(at + 26, true)),
+      kind: view.getUint8(at + 28),
+      flags: view.getUint8(at + 29),
+    };
+  });
+}
 
-  function* each(bytes) {
-    const view = new DataView(bytes.buffer);
-    for (let at = 0; at < bytes.length; at += SIZE)
-      yield {
-        time: Number(view.getBigUint64(at, true)),
-        value: view.getBigInt64(at + 8, true),
-        until: view.getBigUint64(at + 8, true) === NO_END ? -1 : Number(view.getBigUint64(at + 8, true)),
-        job: view.getUint32(at + 16, true),
-        pcpu: view.getUint16(at + 20, true),
-        vcpu: idOf(view.getUint16(at + 22, true)),
-        payer: idOf(view.getUint16(at + 24, true)),
-        task: idOf(view.getUint16(at + 26, true)),
-        kind: view.getUint8(at + 28),
-        flags: view.getUint8(at + 29),
-      };
-  }
-
+const windowOf = (() => {
   // start, end, vcpu, payer, flags, task, job, until of each span of each pcpu.
   function spansOf(records, pcpus, end) {
     const shown = Flag.SECOND_PAYER | Flag.EXTRA | Flag.STOLEN;
@@ -39,7 +37,7 @@ const windowOf = (() => {
         const until = at + 1 < own.length ? own[at + 1].time : end;
         if (until === one.time) return [];
         const run = one.kind === Kind.IDLE ? -1 : one.vcpu;
-        return [one.time, until, run, one.payer, one.flags & shown, one.task, one.job, one.until];
+        return [one.time, until, run, one.payer, one.flags & shown, one.task, one.job, one.value];
       });
     });
   }
@@ -62,12 +60,12 @@ const windowOf = (() => {
           && ["kind", "vcpu", "payer", "flags"].every((key) => before[key] === one[key]);
         decided.set(one.pcpu, { ...one, since: same ? before.since : one.time });
       } else if (one.kind === Kind.CHARGE) {
-        if (!(one.flags & Flag.EXTRA)) fall(one.payer, one.time, Number(one.value));
+        if (!(one.flags & Flag.EXTRA)) fall(one.payer, one.time, one.value);
         if (decided.has(one.pcpu)) decided.get(one.pcpu).since = one.time;
       } else if (one.kind === Kind.REPLENISH && lines.has(one.vcpu)) {
         const line = lines.get(one.vcpu);
         if (line.length) line.push(one.time, line.at(-1));
-        line.push(one.time, Number(one.value));
+        line.push(one.time, one.value);
       }
     }
     const last = [...decided.values()].sort((a, b) => a.pcpu - b.pcpu);
@@ -89,7 +87,7 @@ const windowOf = (() => {
     for (const one of records) {
       const job = one.task >= 0 ? found[one.task].get(one.job) : null;
       if (one.kind === Kind.RELEASE)
-        found[one.task].set(one.job, [one.time, Number(one.value), -1, one.job, 0]);
+        found[one.task].set(one.job, [one.time, one.value, -1, one.job, 0]);
       else if (job && one.kind === Kind.COMPLETE) job[2] = one.time;
       else if (job && one.kind === Kind.MISS) job[4] = 1;
     }
@@ -98,11 +96,9 @@ const windowOf = (() => {
 
   // One window over all of the records; `data` names pcpus, servers and tasks, `policyOf` the
   // rules of a swap.
-  return (bytes, data, policyOf) => {
-    const records = [...each(bytes)];
+  return (records, data, policyOf) => {
     const end = records.at(-1).time;
-    const swaps = records.filter((one) =>
-      one.kind === Kind.SWAP && (one.pcpu === 0 || one.pcpu === NONE));
+    const swaps = records.filter((one) => one.kind === Kind.SWAP && one.pcpu <= 0);
     return {
       title: "start",
       start: 0,
@@ -112,7 +108,7 @@ const windowOf = (() => {
       points: pointsOf(records, data.servers, end),
       jobs: jobsOf(records, data.tasks.length),
       waiting: data.tasks.map(() => 0),
-      swaps: swaps.map((one) => [one.time, policyOf(Number(one.value))]),
+      swaps: swaps.map((one) => [one.time, policyOf(one.value)]),
       moments: [],
     };
   };

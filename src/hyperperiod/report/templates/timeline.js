@@ -704,7 +704,8 @@ const showTimeline = (() => {
     draw();
     clearTimeout(hashTimer);
     hashTimer = setTimeout(() => {
-      const hash = `#zoom=${Math.round(view.from)}ns,${Math.round(view.to)}ns`;
+      const [rest] = /&.*|$/.exec(location.hash); // what a page keeps there of its own
+      const hash = `#zoom=${Math.round(view.from)}ns,${Math.round(view.to)}ns${rest}`;
       history.replaceState(null, "", hash);
     }, 300);
   }
@@ -756,7 +757,7 @@ const showTimeline = (() => {
 
   // "#zoom=0,24us": two instants; one without a unit has the unit of the other.
   function readHash() {
-    const match = /^#zoom=([\d.]+)(ns|us|ms|s)?,([\d.]+)(ns|us|ms|s)?$/.exec(location.hash);
+    const match = /^#zoom=([\d.]+)(ns|us|ms|s)?,([\d.]+)(ns|us|ms|s)?(?:&|$)/.exec(location.hash);
     if (!match) return;
     const scale = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
     const unit = (own, other) => scale[own || other || "ns"];
