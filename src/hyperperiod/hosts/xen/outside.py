@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from hyperperiod.hosts.guests import ring_bytes
-from hyperperiod.hosts.qemu import COUNTER_HZ, ICOUNT_RATE
+from hyperperiod.hosts.guests import ring_bytes, run_words
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.hosts.xen.devicetree import Card
 from hyperperiod.hosts.xen.images import executive
 from hyperperiod.hosts.xen.machine import MIB, Guest
-from hyperperiod.model.units import NS_PER_UNIT
 
 CARD: Final = Card(0)
 """The card of the machine under test; the other one is outside."""
@@ -41,11 +39,7 @@ def outside(
     words = [
         "workload=outside",
         f"domain={number}",
-        f"epoch={epoch_ns * COUNTER_HZ // NS_PER_UNIT['s']}",
-        f"horizon={horizon_ns}",
-        f"seed={seed}",
-        f"memory={memory_bytes}",
-        f"rate={ICOUNT_RATE}",
+        *run_words(epoch_ns, horizon_ns, seed, memory_bytes),
         *flows,
     ]
     return Guest(executive(), " ".join(words), memory_bytes, card=Card(1), pcpu=pcpu)
