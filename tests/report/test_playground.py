@@ -136,7 +136,7 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
       told(misses());
       set("budget_ns", 2e5);
       told(misses());
-      [...document.querySelectorAll("button")].find((one) => one.textContent === "hot swap").click();
+      document.querySelector("#system button").click();
       set("period_ns", 0);
       choice.value = "ertds-example3";
       choice.dispatchEvent(new Event("change"));
@@ -157,8 +157,8 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     assert all(re.match(r"\d+ records of ", one) for one in (*ran, changed))
     assert (before, after) == ("0", str(misses_with(200_000)))
     assert instant == (
-        "vm2 has paid 2 µs; first, job 0, is done after 4 µs; pcpu 0: vm1 runs work, job 0, and the "
-        "spare pays: the slack rule spare, until 8 µs at the latest"
+        "vm2 has paid 2 µs; first, job 0, is done after 4 µs; pcpu 0: vm1 runs work, job 0, "
+        "and the spare pays: the slack rule spare, until 8 µs at the latest"
     )
     assert (linked, kept) == (after, "ertds-example3")
     assert unread == "✗ the link has no system of this page"
