@@ -304,7 +304,7 @@
     moments = [];
     document.getElementById("instant").replaceChildren();
     document.getElementById("now").textContent = "";
-    document.getElementById("about").textContent = system.description;
+    document.getElementById("description").textContent = system.description;
     choice.value = name;
     const { view } = system.data.windows[0];
     if (!parts) history.replaceState(null, "", `#zoom=${view[0]}ns,${view[1]}ns`);
