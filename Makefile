@@ -96,11 +96,12 @@ demo:
 	@echo "The report is in out/flight-control.html: open it in any browser."
 	@tools/demo_on_xen $(PYTHON) systems/flight-control.toml out/flight-control-on-xen.html
 
-## make playground   the simulator as a page, build/playground.html: docs/playground.md
+## make playground   the simulator as a page, build/playground.html: docs/playground.md;
+##                   SYSTEMS="a.toml ...": with these to begin with
 playground: build
 	@tools/prerequisites check $(PYTHON) wasm
 	@$(STEP) "simulator for web pages" $(MAKE) --silent -f hosts/sim/wasm/Makefile
-	@$(STEP) "playground" $(BIN)/python -m docs.playground build/playground.html
+	@$(STEP) "playground" $(BIN)/python -m docs.playground build/playground.html $(SYSTEMS)
 
 ## make site         the documentation with search, in build/site: open index.html there
 site: build

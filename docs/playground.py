@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes the playground: the simulator in one page, with the example systems to begin with.
 
-    python -m docs.playground build/playground.html
+    python -m docs.playground build/playground.html [SYSTEM.toml ...]
 
 The simulator is build/wasm/simulator.wasm (`make playground` makes both). An example is what the
 simulator is told of a system, whose interfaces are computed here, and what the timeline of its
 report says beside the records. What the page does with them is in report/templates/playground.js.
+Systems that are named are there in the place of the examples. Exit code 2: one cannot be.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from __future__ import annotations
 import base64
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +24,7 @@ from hyperperiod.analysis import resolve
 from hyperperiod.hosts.described import describe
 from hyperperiod.hosts.header import make_header
 from hyperperiod.hosts.sim import HOST, TASK_COUNTS, run
-from hyperperiod.model import PRESETS, Budget, Order, Scheduler, Scope, Slack, System, load_system
+from hyperperiod.model import PRESETS, Budget, Order, Scheduler, Scope, Slack, load_system
 from hyperperiod.model.policy import legal_policies
 from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.page import render
@@ -38,8 +40,11 @@ RECORDS: Final = 8_000
 """... or less, until it has no more records than this, so that it follows a slider."""
 
 
-def write(path: Path, module: Path = MODULE) -> None:
-    """Writes the page with the simulator that is in `module`."""
+def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None:
+    """Writes the page with the simulator that is in `module` and these systems, or the examples.
+
+    InputError for a file that the page cannot have.
+    """
     render(
         path,
         "playground.html.j2",
@@ -48,7 +53,7 @@ def write(path: Path, module: Path = MODULE) -> None:
         kinds={kind.name: kind.value for kind in Kind},
         flags={"SECOND_PAYER": SECOND_PAYER, "EXTRA": EXTRA, "STOLEN": STOLEN},
         data={
-            "examples": list(examples()),
+            "examples": [example(file) for file in files] or list(examples()),
             "policies": {scope.value: policies(scope) for scope in Scope},
             "schedulers": list(Scheduler),
             "budgets": list(Budget),
@@ -76,16 +81,15 @@ def policies(scope: Scope) -> list[dict[str, Any]]:
 def examples() -> Iterator[dict[str, Any]]:
     """The example systems that the page can run, as it needs them."""
     for file in sorted(SYSTEMS.glob("*.toml")):
-        try:
-            system = resolve(load_system(file, pinned=True))
-            if system.major_frame_ns is None:
-                yield example(file.stem, system)
-        except InputError:
-            continue
+        with suppress(InputError):
+            yield example(file)
 
 
-def example(name: str, system: System) -> dict[str, Any]:
-    """A system whose interfaces are known. InputError for what the simulator does not run."""
+def example(file: Path) -> dict[str, Any]:
+    """A system as the page needs it. InputError for what the simulator or the page does not run."""
+    system = resolve(load_system(file, pinned=True))
+    if system.major_frame_ns is not None:
+        raise InputError(str(file), None, "policy", "table", "a policy with servers")
     view_ns = first_view_ns(make_header(system, HOST, 1, 1, guarantees=False))
     horizon_ns = VIEWS * view_ns
     with tempfile.TemporaryDirectory() as folder:
@@ -103,12 +107,23 @@ def example(name: str, system: System) -> dict[str, Any]:
     for window in data["windows"]:
         window |= {"pcpus": [[] for _ in window["pcpus"]], "points": [], "jobs": [], "swaps": []}
     return {
-        "name": name,
+        "name": file.stem,
         "description": system.description or "",
         "parts": describe(system, horizon_ns, 1),
         "data": data,
     }
 
 
+def main() -> int:
+    """Writes the page that is named first, with the systems named after it. The exit code."""
+    page, *files = map(Path, sys.argv[1:])
+    try:
+        write(page, files=files)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    sys.exit(main())

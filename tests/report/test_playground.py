@@ -8,12 +8,14 @@ import json
 import random
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from docs.playground import examples, policies, write
+from docs.playground import example, policies, write
 from tests.support.browser import Page, acted, drawn, needs_browser, opened
-from tests.support.building import said
+from tests.support.building import TOP, said
 from tests.support.drawn_runs import DRAWN
 from tests.support.in_wasm import TEMPLATES, built
 
@@ -27,6 +29,7 @@ from hyperperiod.resources import SYSTEMS
 from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind, read
 
 MOST_BYTES = 3_000_000
+FLIGHT_CONTROL = SYSTEMS / "flight-control.toml"
 READER = """
   const { readFileSync } = require("node:fs");
   const [script, file] = process.argv.slice(1);
@@ -89,8 +92,8 @@ def test_the_page_is_complete_and_small(page: Path) -> None:
 
 def misses_with(budget_ns: int) -> int:
     """What flight-control misses in the page's horizon if its first server has this budget."""
-    [one] = [one for one in examples() if one["name"] == "flight-control"]
-    system = resolve(load_system(SYSTEMS / "flight-control.toml", pinned=True))
+    one = example(FLIGHT_CONTROL)
+    system = resolve(load_system(FLIGHT_CONTROL, pinned=True))
     first, *others = system.domains
     assert first.interface is not None
     less = first.replace(interface=first.interface.replace(budget_ns=budget_ns))
@@ -101,12 +104,24 @@ def misses_with(budget_ns: int) -> int:
 
 def link(budget_ns: int) -> str:
     """The same system as the page's address has it."""
-    [one] = [one for one in examples() if one["name"] == "flight-control"]
+    one = example(FLIGHT_CONTROL)
     server = next(part for part in one["parts"] if part["part"] == "add_vcpu")
     server["budget_ns"] = budget_ns
     return base64.b64encode(
         json.dumps({"name": one["name"], "parts": one["parts"]}).encode()
     ).decode()
+
+
+def test_a_page_of_systems_of_ones_own(tmp_path: Path) -> None:
+    one = example(SYSTEMS / "overload.toml")
+    assert one["name"] == "overload"
+    assert {"add_domain", "add_vcpu", "add_task"} < {part["part"] for part in one["parts"]}
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('name = "wrong"\npolicy = "none"\n')
+    command = [sys.executable, "-m", "docs.playground", str(tmp_path / "page.html"), str(wrong)]
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{wrong}:2: policy: found " in done.stderr
 
 
 @needs_browser

@@ -14,7 +14,7 @@
   const said = document.getElementById("said");
   const choice = document.getElementById("example");
   const SPARE = -2;
-  const FIRST = "flight-control";
+  const FIRST = (examples.find((one) => one.name === "flight-control") ?? examples[0]).name;
   let system = null; // a copy of the example that is changed
   let shown = []; // what brings each control to what it controls
   let records = []; // of the last run
@@ -293,7 +293,8 @@
   function keep() {
     const { name, parts } = system;
     const [zoom] = /^#zoom=[^&]*|$/.exec(location.hash);
-    history.replaceState(null, "", `${zoom}&system=${btoa(JSON.stringify({ name, parts }))}`);
+    const packed = btoa(JSON.stringify({ name: encodeURIComponent(name), parts }));
+    history.replaceState(null, "", `${zoom}&system=${packed}`);
   }
 
   // The example with this name, or the parts that a link has in the place of its own.
@@ -318,7 +319,7 @@
     if (!packed) return false;
     try {
       const { name, parts } = JSON.parse(atob(packed));
-      begin(name, parts);
+      begin(decodeURIComponent(name), parts);
     } catch {
       begin(FIRST);
       said.className = "bad";
