@@ -35,7 +35,7 @@ from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind, read
 
 MODULE: Final = Path(__file__).parents[1] / "build" / "wasm" / "simulator.wasm"
 VIEWS: Final = 10
-"""How many first views a run is long ..."""
+"""How many first views a run is long, and one after the last swap or change ..."""
 RECORDS: Final = 8_000
 """... or less, until it has no more records than this, so that it follows a slider."""
 
@@ -91,7 +91,8 @@ def example(file: Path) -> dict[str, Any]:
     if system.major_frame_ns is not None:
         raise InputError(str(file), None, "policy", "table", "a policy with servers")
     view_ns = first_view_ns(make_header(system, HOST, 1, 1, guarantees=False))
-    horizon_ns = VIEWS * view_ns
+    last_ns = max((one.at_ns for one in (*system.swaps, *system.changes)), default=0)
+    horizon_ns = max(VIEWS * view_ns, last_ns + view_ns)
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "run.hpt"
         while True:

@@ -108,7 +108,8 @@
     ];
   }
 
-  function taskRows(name, task, scheduler) {
+  // A hop of a flow has no releases of its own.
+  function taskRows(name, task, scheduler, isHop) {
     const { period_ns: period, wcet_ns: wcet } = task;
     if (!period || !wcet) return [];
     return [
@@ -116,9 +117,9 @@
       slider("wcet", task, "wcet_ns", () => Math.max(2 * wcet, period), (before) => {
         if (task.bcet_ns === before || task.bcet_ns > task.wcet_ns) task.bcet_ns = task.wcet_ns;
       }),
-      slider("period", task, "period_ns", () => 2 * period, (before) => {
+      ...(isHop ? [] : [slider("period", task, "period_ns", () => 2 * period, (before) => {
         if (task.deadline_ns === before) task.deadline_ns = task.period_ns;
-      }),
+      })]),
       ...(scheduler.endsWith("fp") ? [number("priority", task, "priority")] : []),
     ];
   }
@@ -137,6 +138,7 @@
     shown = [];
     const { domains, vcpus, tasks, servers } = system.data;
     const [servers_, tasks_] = [all("add_vcpu"), all("add_task")];
+    const hops = new Set(system.parts.flatMap((one) => one.hops ?? []));
     const swap = button("hot swap", "another policy from some instant on", () => {
       const at_ns = setUp().horizon_ns / 4;
       const { budget, order, slack } = setUp();
@@ -151,7 +153,7 @@
         ...vcpus.flatMap(({ name, domain }, id) =>
           domain === at ? serverRows(`server of ${name}`, servers_[id]) : []),
         ...tasks.flatMap(({ name, domain }, id) =>
-          domain === at ? taskRows(name, tasks_[id], schedulers[scheduler]) : []),
+          domain === at ? taskRows(name, tasks_[id], schedulers[scheduler], hops.has(id)) : []),
       )),
     );
   }
