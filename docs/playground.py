@@ -91,8 +91,8 @@ def example(file: Path) -> dict[str, Any]:
     if system.major_frame_ns is not None:
         raise InputError(str(file), None, "policy", "table", "a policy with servers")
     view_ns = first_view_ns(make_header(system, HOST, 1, 1, guarantees=False))
-    last_ns = max((one.at_ns for one in (*system.swaps, *system.changes)), default=0)
-    horizon_ns = max(VIEWS * view_ns, last_ns + view_ns)
+    late_ns = [one.at_ns for one in system.swaps] + [one.at_ns for one in system.changes]
+    horizon_ns = max(VIEWS * view_ns, max(late_ns, default=0) + view_ns)
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "run.hpt"
         while True:
@@ -102,7 +102,7 @@ def example(file: Path) -> dict[str, Any]:
                 break
             horizon_ns //= 2
         # A policy under which every server is drawn, the spare among them.
-        header = {**header, "budget": "deferrable", "slack": "spare"}
+        header = {**header, "budget": Budget.DEFERRABLE, "slack": Slack.SPARE}
         chosen = choose(records, [], view_ns)
         data = timeline(header, records, chosen, Meter(silent, len(records)))
     for window in data["windows"]:

@@ -8,14 +8,12 @@ import json
 import random
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from docs.playground import example, policies, write
+from docs.playground import example, main, policies, write
 from tests.support.browser import Page, acted, drawn, needs_browser, opened
-from tests.support.building import TOP, said
+from tests.support.building import said
 from tests.support.drawn_runs import DRAWN
 from tests.support.in_wasm import TEMPLATES, built
 
@@ -48,7 +46,7 @@ def test_the_window_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
     if node is None:
         pytest.skip("node is not installed: apt-get install nodejs")
     runs, expected = [], []
-    for number in range(60):
+    for number in range(40):
         system, horizon_ns = DRAWN[number % len(DRAWN)](number, random.Random(f"page {number}"))
         trace, bare = tmp_path / f"{number}.hpt", tmp_path / f"{number}"
         run(system, horizon_ns, trace_path=trace)
@@ -68,7 +66,7 @@ def test_the_window_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
     found = json.loads(said(node, "-e", READER, TEMPLATES / "records.js", asked))
     for one, window in zip(found, expected, strict=True):
         assert {**one, "view": None} == window
-    assert sum(len(window["swaps"]) for window in found) > 5
+    assert sum(len(window["swaps"]) for window in found) > 2
     assert sum(len(window["points"]) for window in found) > 50
 
 
@@ -112,16 +110,18 @@ def link(budget_ns: int) -> str:
     ).decode()
 
 
-def test_a_page_of_systems_of_ones_own(tmp_path: Path) -> None:
+def test_a_page_of_systems_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     one = example(SYSTEMS / "overload.toml")
     assert one["name"] == "overload"
     assert {"add_domain", "add_vcpu", "add_task"} < {part["part"] for part in one["parts"]}
     wrong = tmp_path / "wrong.toml"
     wrong.write_text('name = "wrong"\npolicy = "none"\n')
-    command = [sys.executable, "-m", "docs.playground", str(tmp_path / "page.html"), str(wrong)]
-    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"{wrong}:2: policy: found " in done.stderr
+    monkeypatch.setattr("sys.argv", ["playground", str(tmp_path / "page.html"), str(wrong)])
+    assert main() == 2
+    assert f"{wrong}:2: policy: found " in capsys.readouterr().err
+    assert not (tmp_path / "page.html").exists()
 
 
 @needs_browser
