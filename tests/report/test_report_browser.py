@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from tests.support import sample_report as sample
-from tests.support.browser import acted, needs_browser, opened
+from tests.support.browser import acted, drawn, needs_browser, opened
 from tests.support.sample_report import late_page
 
 from hyperperiod.analysis import analyze
@@ -19,15 +19,6 @@ from hyperperiod.runs import simulate
 
 pytestmark = needs_browser
 SYSTEMS = Path(__file__).parents[2] / "systems"
-
-
-def drawn(dom: str, name: str) -> int:
-    """A number that the timeline says about itself."""
-    tag = re.search(r'<canvas id="timeline"[^>]*>', dom)
-    assert tag is not None
-    found = re.search(rf'data-{name}="(\d+)"', tag.group())
-    assert found is not None, tag.group()
-    return int(found.group(1))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A page in a real browser, as it is after its scripts have run."""
 
+import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -44,6 +45,15 @@ def acted(page: Path, script: str) -> Path:
     path = page.with_name("acted.html")
     path.write_text(page.read_text().replace("</body>", f"<script>{script}</script></body>"))
     return path
+
+
+def drawn(dom: str, name: str) -> int:
+    """A number that the timeline says about itself."""
+    tag = re.search(r'<canvas id="timeline"[^>]*>', dom)
+    assert tag is not None
+    found = re.search(rf'data-{name}="(\d+)"', tag.group())
+    assert found is not None, tag.group()
+    return int(found.group(1))
 
 
 class Page(HTMLParser):

@@ -1068,7 +1068,8 @@ const showTimeline = (() => {
     draw();
     clearTimeout(hashTimer);
     hashTimer = setTimeout(() => {
-      const hash = `#zoom=${Math.round(view.from)}ns,${Math.round(view.to)}ns`;
+      const [rest] = /&.*|$/.exec(location.hash); // what a page keeps there of its own
+      const hash = `#zoom=${Math.round(view.from)}ns,${Math.round(view.to)}ns${rest}`;
       history.replaceState(null, "", hash);
     }, 300);
   }
@@ -1128,7 +1129,7 @@ const showTimeline = (() => {
 
   // "#zoom=0,24us": two instants; one without a unit has the unit of the other.
   function readHash() {
-    const match = /^#zoom=([\d.]+)(ns|us|ms|s)?,([\d.]+)(ns|us|ms|s)?$/.exec(location.hash);
+    const match = /^#zoom=([\d.]+)(ns|us|ms|s)?,([\d.]+)(ns|us|ms|s)?(?:&|$)/.exec(location.hash);
     if (!match) return;
     const scale = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
     const unit = (own, other) => scale[own || other || "ns"];
@@ -1299,7 +1300,7 @@ const showTimeline = (() => {
     overview.longest = overview.longest.map((series) => leveled(series, (a, b) => Math.max(a, b)));
   }
 
-  return (given) => {
+  const showData = (given) => {
     const kept = data ? [view.from, view.to] : given.windows[0].view;
     data = given;
     for (const one of data.windows)
@@ -1321,4 +1322,5 @@ const showTimeline = (() => {
     clearTimeout(hashTimer); // the address is as it was
     readHash();
   };
+  return Object.assign(showData, { timeText });
 })();
