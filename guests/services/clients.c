@@ -2,14 +2,14 @@
 //
 // The clients of a web site: a closed loop, as the generator of RUBiS is.
 //
-//   clients PORT CLIENTS THINK_NS EPOCH_NS END_NS SEED PAGES READY RECORDS
+//   clients ADDRESS PORT CLIENTS THINK_NS EPOCH_NS END_NS SEED PAGES READY RECORDS
 //
-// Each client thinks, uniform from 0 to twice THINK_NS, asks for a page of the site at the port of
-// this machine, waits until it is there, and thinks again. The first thoughts begin at EPOCH_NS, an
-// instant of the monotonic clock, and all is over at END_NS. The file PAGES says which pages there
-// are: in each line how many of 100 requests are for it, from how many numbers it takes one, and
-// its address, in which % is that number. Thoughts, pages and numbers are draws of (SEED, client,
-// request), so that they do not depend on how long pages take.
+// Each client thinks, uniform from 0 to twice THINK_NS, asks for a page of the site at the address
+// (four numbers) and port, waits until it is there, and thinks again. The first thoughts begin at
+// EPOCH_NS, an instant of the monotonic clock, and all is over at END_NS. The file PAGES says which
+// pages there are: in each line how many of 100 requests are for it, from how many numbers it takes
+// one, and its address, in which % is that number. Thoughts, pages and numbers are draws of (SEED,
+// client, request), so that they do not depend on how long pages take.
 //
 // When all is prepared the file READY is made. At the end the file RECORDS has, for each page that
 // came, two numbers of 64 bits: when it was asked for and when it was there, in ns since EPOCH_NS.
@@ -17,7 +17,9 @@
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +55,7 @@ struct client {
     hp_u64 asked_ns;
     hp_u64 requests;
     int socket;
+    bool connecting;
     hp_u32 bytes;
     /* The beginning and the end of what has come of its page. */
     char first[sizeof VERSION + sizeof WELL - 1];
@@ -151,21 +154,45 @@ static int write_request(const struct client *client, char *text, size_t room) {
                     page->address, named, place == 0 ? "" : place + 1);
 }
 
-static void ask(struct client *client) {
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = client};
+/* Sends the request on a connection that is there. */
+static void send_request(const struct client *client) {
     char request[4 * ADDRESS_MOST];
     int length = write_request(client, request, sizeof request);
 
+    if (send(client->socket, request, (size_t)length, MSG_NOSIGNAL) != length)
+        give_up("cannot be asked for", request);
+}
+
+/* Asks to be told of what comes on a client's connection (EPOLLIN), or that it is there (EPOLLOUT).
+ */
+static void await(struct client *client, int operation, hp_u32 of) {
+    struct epoll_event event = {.events = of, .data.ptr = client};
+
+    if (epoll_ctl(events, operation, client->socket, &event) != 0)
+        give_up("epoll_ctl", strerror(errno));
+}
+
+static void ask(struct client *client) {
     client->asked_ns = client->due_ns;
     client->due_ns = HP_NEVER;
     client->bytes = 0;
-    /* On one machine the other side need not run for this: its kernel has accepted. */
-    client->socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (client->socket < 0
-        || connect(client->socket, (const struct sockaddr *)&site, sizeof site) != 0
-        || send(client->socket, request, (size_t)length, MSG_NOSIGNAL) != length
-        || epoll_ctl(events, EPOLL_CTL_ADD, client->socket, &event) != 0)
-        give_up("cannot be asked for", request);
+    client->socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    /* On one machine the kernel accepts at once; another one is waited for beside all else. */
+    client->connecting = connect(client->socket, (const struct sockaddr *)&site, sizeof site) != 0;
+    if (client->connecting) {
+        if (errno != EINPROGRESS)
+            give_up("cannot be connected with", strerror(errno));
+        await(client, EPOLL_CTL_ADD, EPOLLOUT);
+    } else {
+        send_request(client);
+        await(client, EPOLL_CTL_ADD, EPOLLIN);
+    }
+}
+
+static void connected(struct client *client) {
+    client->connecting = false;
+    send_request(client);
+    await(client, EPOLL_CTL_MOD, EPOLLIN);
 }
 
 /* Keeps the beginning and the end of what has come of a page. */
@@ -193,6 +220,8 @@ static void finish(struct client *client) {
         char request[4 * ADDRESS_MOST];
 
         write_request(client, request, sizeof request);
+        fprintf(stderr, "clients: %u bytes, which begin with '%.*s'\n", client->bytes,
+                (int)hp_min(client->bytes, sizeof client->first), client->first);
         give_up("came with an error or not whole", request);
     }
     close(client->socket);
@@ -244,8 +273,14 @@ static void run(void) {
             left.tv_nsec = (long)((next_ns - at_ns) % NS_PER_S);
         }
         count = epoll_pwait2(events, came, sizeof came / sizeof *came, &left, 0);
-        for (int i = 0; i < count; i++)
-            read_page(came[i].data.ptr);
+        for (int i = 0; i < count; i++) {
+            struct client *client = came[i].data.ptr;
+
+            if (client->connecting)
+                connected(client);
+            else
+                read_page(client);
+        }
     }
 }
 
@@ -258,10 +293,12 @@ static void leave_records(const char *path) {
 }
 
 int main(int count, char **word) {
-    if (count != 10)
-        give_up("usage", "clients PORT CLIENTS THINK_NS EPOCH_NS END_NS SEED PAGES READY RECORDS");
+    if (count != 11)
+        give_up("usage",
+                "clients ADDRESS PORT CLIENTS THINK_NS EPOCH_NS END_NS SEED PAGES READY RECORDS");
+    if (inet_pton(AF_INET, *++word, &site.sin_addr) != 1)
+        give_up("found no address", *word);
     site.sin_port = htons((uint16_t)number(word[1], UINT16_MAX));
-    site.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     client_count = (hp_u32)number(word[2], CLIENTS_MOST);
     think_ns = number(word[3], HP_TIME_MAX / 4);
     epoch_ns = number(word[4], HP_TIME_MAX / 4);

@@ -17,13 +17,13 @@ from statistics import median
 from typing import Any
 
 import pytest
-from tests.stack.dom0_image import MissingPackagesError, dom0_image, download
-from tests.stack.machine import SYSTEM, Machine
-from tests.stack.sessions import DOM0, need_exact_clock
+from tests.stack.sessions import need_exact_clock
 from tests.support import xen_images
 from tests.support.building import make
 
 from hyperperiod.export import HOSTS, export_xl
+from hyperperiod.hosts import debian
+from hyperperiod.hosts.xen.dom0_machine import DOM0, SYSTEM, Machine
 from hyperperiod.model import System, load_system, parse_policy
 
 Files = Mapping[str, str | bytes | Path]
@@ -95,11 +95,12 @@ echo well >/results/done
 
 def python_of_dom0() -> dict[str, bytes]:
     """Debian's Python for dom0, of which xen-utils depends: what the exported script imports."""
-    names = ("python3.13-minimal", "libpython3.13-minimal", "libpython3.13-stdlib")
+    names = ("python3.13-minimal", "libpython3.13-minimal", "libpython3.13-stdlib",
+             "libffi8", "libexpat1", "zlib1g")  # fmt: skip
     root = TOP / "build" / "dom0" / "python"
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
-    for package in download(*names, "libffi8", "libexpat1", "zlib1g"):
+    for package in debian.packages(TOP / "build" / "downloads", "amd64", names):
         subprocess.run(["dpkg-deb", "-x", str(package), str(root)], check=True)
     modules = root / "usr" / "lib" / "python3.13"
     folders = ("", "collections", "ctypes", "encodings", "importlib", "re", "lib-dynload")
@@ -128,8 +129,7 @@ def session(files: Files, script: str) -> dict[str, bytes]:
             content += 'extra = "workload=spin report=100"\n'
         sent[name] = content.encode()
     sent["guest.elf"] = (TOP / "build" / "guests" / "x86" / "guest.elf").read_bytes()
-    for program in ("xen-control/hyperperiod-xen", "stack/send"):
-        sent[Path(program).name] = (TOP / "build" / program).read_bytes()
+    sent["hyperperiod-xen"] = (TOP / "build/xen-control/hyperperiod-xen").read_bytes()
     return sent
 
 
@@ -150,12 +150,8 @@ def ran(
     xen = xen_images.image(flavour)
     xen_images.tools()
     make("tests/stack/Makefile")
-    try:
-        image = dom0_image()
-        sent = {**session(files, script), **(beside() if beside else {})}
-    except MissingPackagesError as missing:
-        pytest.skip(str(missing))
-    machine = Machine(xen, image, pcpus, exact=beside is not None, boot_line=DOM0)
+    sent = {**session(files, script), **(beside() if beside else {})}
+    machine = Machine(xen, xen_images.dom0(), pcpus, exact=beside is not None, boot_line=DOM0)
     done = machine.run(folder, sent, LIMIT_S)
     assert done.results.get("done") == b"well\n", done.log[-3000:]
     return done.results

@@ -124,9 +124,9 @@ def test_the_simulator_has_no_fair_scheduler(tmp_path: Path) -> None:
 
 def test_an_archive_is_one_that_the_tools_of_others_read() -> None:
     """Walked by the format's own rules (the kernel's Documentation/driver-api/early-userspace)."""
-    contents = {"a": b"12345", "folder": None, "folder/b": b""}
+    contents = {"a": b"12345", "folder": None, "folder/b": b"", "link": "a", "deep/er/c": b"6"}
     data = io.BytesIO(archive(contents))
-    found: dict[str, bytes | None] = {}
+    found: dict[str, bytes | str | None] = {}
     while True:
         header = data.read(110)
         assert header[:6] == b"070701"
@@ -137,6 +137,8 @@ def test_an_archive_is_one_that_the_tools_of_others_read() -> None:
         data.seek(-data.tell() % 4, io.SEEK_CUR)
         if name == "TRAILER!!!":
             break
-        found[name] = None if fields[1] & 0o040000 else content
-    assert found == contents
+        kinds = {0o04: None, 0o12: content.decode(errors="replace"), 0o10: content}
+        found[name] = kinds[fields[1] >> 12]
+    assert found == {**contents, "deep": None, "deep/er": None}
+    assert list(found)[-3:] == ["deep", "deep/er", "deep/er/c"]
     assert data.read() == b""

@@ -16,7 +16,7 @@ import pytest
 
 from hyperperiod.hosts.linux.build import FLAGS
 from hyperperiod.hosts.linux.services import OURS
-from hyperperiod.hosts.linux.services_run import PAGE
+from hyperperiod.hosts.services import PAGE
 
 MS = 1_000_000
 LASTS_NS = 1_000 * MS
@@ -64,7 +64,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     epoch_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     (folder / "pages").write_text(pages)
-    words = [port, count, 2 * MS, epoch_ns, epoch_ns + LASTS_NS, seed]
+    words = ["127.0.0.1", port, count, 2 * MS, epoch_ns, epoch_ns + LASTS_NS, seed]
     files = [folder / name for name in ("pages", "ready", "records")]
     return subprocess.run(
         [program, *map(str, words), *files], capture_output=True, text=True, check=False

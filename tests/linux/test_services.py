@@ -5,14 +5,13 @@ counted, and a session on the machine."""
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from tests.support.on_linux import TOP, need_linux
-from tests.support.promises import require_properties
+from tests.support.promises import require_budgets, require_properties
 
 from hyperperiod.cli import main
 from hyperperiod.cli.progress import bar
@@ -20,10 +19,10 @@ from hyperperiod.experiments.confidence import Interval
 from hyperperiod.hosts.build_job import BuildError, BuildJob
 from hyperperiod.hosts.linux import script, services_script
 from hyperperiod.hosts.linux.services import DEPENDS, build_services, libraries
-from hyperperiod.hosts.linux.services_run import PAGE, ServiceSession, SessionRequest, run_sessions
-from hyperperiod.hosts.linux.services_script import Clients
+from hyperperiod.hosts.linux.services_run import run_sessions
 from hyperperiod.hosts.recorded_run import RunRequest
-from hyperperiod.model import Domain, InputError, System
+from hyperperiod.hosts.services import PAGE, Clients, ServiceSession, SessionRequest
+from hyperperiod.model import Domain, InputError
 from hyperperiod.papers.catalogue import load_experiment
 from hyperperiod.papers.experiment import FigureOptions
 from hyperperiod.papers.requests import Requests
@@ -83,7 +82,7 @@ def test_the_script_puts_each_service_in_its_server() -> None:
     run = services_script.run(system, 3, Clients(40, 7 * MS), 900 * MS, 5)
     for number, name in enumerate(("web", "database", "client")):
         assert f"ask attach d{number}.0 cgroup=/sys/fs/cgroup/{name}\n" in run
-    assert f"clients $port 40 {7 * MS} $epoch $((epoch + {900 * MS})) 5 " in run
+    assert f"clients 127.0.0.1 $port 40 {7 * MS} $epoch $((epoch + {900 * MS})) 5 " in run
     text = script.init(services_script.prepare(), cpus=1) + script.booted([run], start_s=2)
     shell = subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False)
     assert (shell.returncode, shell.stderr) == (0, "")
@@ -118,7 +117,6 @@ def test_a_session_is_what_comes_after_the_ramp() -> None:
     system = asked.system("ertds")
     spare = 65534
     ran = ServiceSession(
-        result=None,  # type: ignore[arg-type]
         records=records(
             (0, Kind.RUN, 0, 0),
             (510, Kind.RUN, 1, 1),
@@ -188,9 +186,9 @@ def test_claims_go_by_the_work_that_was_measured() -> None:
     assert "PostgreSQL" in chart_svg(asked.draw(rows, options))
 
 
-def test_a_run_without_work_is_for_linux_only(tmp_path: Path) -> None:
+def test_a_run_without_work_is_for_real_services_only(tmp_path: Path) -> None:
     text = (TOP / "experiments/ertds-fig9.toml").read_text()
-    wrong = text.replace('databases = ["3 ms"]', 'databases = ["PostgreSQL"]')
+    wrong = text.replace('databases = ["1.5 ms", "3 ms", "4.5 ms"]', 'databases = ["PostgreSQL"]')
     (tmp_path / "ertds-fig9.toml").write_text(wrong)
     with pytest.raises(InputError, match="PostgreSQL without work"):
         load_experiment("ertds-fig9", tmp_path)
@@ -228,16 +226,3 @@ def test_a_session_on_the_machine(tmp_path: Path) -> None:
     assert all(value == 0 for one in found["rtds"] for value in one.donated.values())
     again = asked.sessions(experiment().runs[-1], clients, [1, 2], lambda _done: None)
     assert again == found
-
-
-def require_budgets(
-    system: System, used: Mapping[str, float], donated: Mapping[str, float], horizon_ns: int
-) -> None:
-    """No server has more than its bandwidth and a budget of the period before; nor the spare."""
-    for domain in system.domains:
-        assert domain.interface is not None
-        allowed = float(domain.interface.bandwidth) + 2 * domain.interface.budget_ns / horizon_ns
-        assert used[domain.name] - donated[domain.name] <= allowed
-    spare = system.spare
-    most = 0.0 if spare is None else float(spare.bandwidth) + 2 * spare.budget_ns / horizon_ns
-    assert sum(donated.values()) <= most

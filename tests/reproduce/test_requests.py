@@ -41,11 +41,11 @@ def figure() -> Figure:
 
 
 def test_the_picture_says_what_was_measured_where() -> None:
-    """VMs in the simulator and on Xen, on Linux services; RTDS has one curve for all databases."""
+    """VMs in the simulator, services on Linux and in VMs; RTDS has one curve for all databases."""
     asked = experiment()
     each: tuple[tuple[Host, str, str], ...] = (
         ("sim", "Experiment D: requests through three VMs on one pcpu", "RTDS, any"),
-        ("xen", "Experiment D: requests through three VMs on one pcpu", "RTDS"),
+        ("xen", "Experiment D: requests through real services in three VMs on one pcpu", "RTDS"),
         ("linux", "Experiment D: requests through real services on one cpu", "RTDS"),
     )
     for host, title, rtds in each:

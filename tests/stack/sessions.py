@@ -12,15 +12,15 @@ import os
 import pickle
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
-from tests.stack.dom0_image import MissingPackagesError, dom0_image
-from tests.stack.machine import SYSTEM, Machine, Ran
 from tests.support.building import make
-from tests.support.xen_images import image, tools
+from tests.support.xen_images import dom0, image, tools
+
+from hyperperiod.hosts.xen.dom0_machine import DOM0, SYSTEM, Machine, Ran, require_exact_clock
+from hyperperiod.model import FailedError
 
 TOP = Path(__file__).parents[2]
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -30,7 +30,6 @@ PROGRAMS = (
     "build/guests/x86/guest.elf",
     "build/xen-control/hyperperiod-xen",
     "build/stack/fuzz",
-    "build/stack/send",
 )
 TOOLS = {
     SYSTEM: "qemu-system-x86",
@@ -40,10 +39,6 @@ TOOLS = {
     "gcc": "gcc",
     "make": "make",
 }
-FIRST_BAD_ICOUNT = 10
-"""From this version of QEMU on (Debian 13's) a read of the clock ends it with "Bad icount read"."""
-DOM0 = "dom0_max_vcpus=1 dom0_vcpus_pin"
-"""One vcpu: a Linux of several patches its own code, which multi-threaded QEMU gets wrong."""
 
 
 def need_tools(tools: Mapping[str, str] = TOOLS) -> None:
@@ -55,10 +50,10 @@ def need_tools(tools: Mapping[str, str] = TOOLS) -> None:
 
 def need_exact_clock() -> None:
     """Skips a test that counts instructions where QEMU cannot do that with Xen for x86."""
-    said = subprocess.run([SYSTEM, "--version"], capture_output=True, text=True, check=True).stdout
-    version = re.search(r"version (\d+)", said)
-    if version is not None and int(version[1]) >= FIRST_BAD_ICOUNT:
-        pytest.skip(f"QEMU {version[1]} aborts x86 Xen under icount: Bad icount read")
+    try:
+        require_exact_clock()
+    except FailedError as error:
+        pytest.skip(str(error))
 
 
 def _shared_folder(factory: pytest.TempPathFactory) -> Path:
@@ -97,16 +92,12 @@ def run_session(
             return ran
         xen = image(flavour)
         tools()
-        try:
-            dom0 = dom0_image()
-        except MissingPackagesError as error:
-            pytest.skip(f"no dom0: {error}")
         make("tests/stack/Makefile")
         session = {path.name: path.read_bytes() for path in SCENARIOS.iterdir()}
         session |= {Path(path).name: (TOP / path).read_bytes() for path in PROGRAMS}
         session |= {"names": "".join(f"{one}\n" for one in scenarios).encode()}
         session |= {"rounds": f"{rounds}\n".encode(), **(files or {})}
-        machine = Machine(xen, dom0, pcpus, exact, f"{DOM0} {boot_line}")
+        machine = Machine(xen, dom0(), pcpus, exact, f"{DOM0} {boot_line}")
         ran = machine.run(folder, session, limit_s)
         kept.write_bytes(pickle.dumps(ran))
         return ran

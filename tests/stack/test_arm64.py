@@ -5,10 +5,11 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.stack.dom0_image import ARM64, MissingPackagesError, dom0_image
-from tests.stack.machine import ARM_SYSTEM, ArmMachine
-from tests.stack.sessions import CALAMITIES, DOM0, SCENARIOS, need_tools
-from tests.support.xen_images import guest, image, tools
+from tests.stack.sessions import CALAMITIES, SCENARIOS, need_tools
+from tests.support.xen_images import dom0, guest, image, tools
+
+from hyperperiod.hosts.xen.build.dom0 import ARM64
+from hyperperiod.hosts.xen.dom0_machine import ARM_SYSTEM, DOM0, ArmMachine
 
 LIMIT_S = 300
 SHARE = 0.4
@@ -24,15 +25,13 @@ SEND = b"#!/bin/sh\necho results begin; base64; echo results end\n"
 def test_dom0_on_arm64_sets_a_server(tmp_path: Path) -> None:
     """A guest that stock xl made has its 40 % in a pool of ours, and no more."""
     need_tools({ARM_SYSTEM: "qemu-system-arm", "readelf": "binutils"})
-    try:
-        dom0 = dom0_image(ARM64)
-    except MissingPackagesError as error:
-        pytest.skip(f"no dom0: {error}")
     session = {name: (SCENARIOS / name).read_bytes() for name in ("run", "lib.sh", "arm64.sh")}
     for program in (guest(), tools("tools-arm64")):
         session[program.name] = program.read_bytes()
     session |= {"names": b"arm64\n", "rounds": b"1\n", "send": SEND}
-    machine = ArmMachine(image("arm64-debug"), dom0, pcpus=2, boot_line=f"{DOM0} timer_slop=0")
+    machine = ArmMachine(
+        image("arm64-debug"), dom0(ARM64), pcpus=2, boot_line=f"{DOM0} timer_slop=0"
+    )
     ran = machine.run(tmp_path, session, LIMIT_S)
     output = ran.results.get("arm64.out", b"").decode(errors="replace")
     assert ran.results.get("arm64.status") == b"0\n", f"{output[-3000:]}\n{ran.log[-3000:]}"

@@ -16,11 +16,11 @@ from itertools import pairwise
 from statistics import median
 
 import pytest
-from tests.stack.machine import Ran
 from tests.stack.sessions import run_session
 
 from hyperperiod.hosts.replay import replay
 from hyperperiod.hosts.rings import read_ring
+from hyperperiod.hosts.xen.dom0_machine import Ran
 from hyperperiod.trace.format import Kind
 
 BUDGETS = {"a": (4, 10), "b": (5, 20)}

@@ -13,11 +13,11 @@ import re
 from typing import Any
 
 import pytest
-from tests.stack.machine import Ran
 from tests.stack.sessions import CALAMITIES, run_session
 
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.rings import Ring, read_ring
+from hyperperiod.hosts.xen.dom0_machine import Ran
 
 pytestmark = pytest.mark.xdist_group("stack")
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a run on any host must keep: promises of the analysis, and the properties of traces."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from hyperperiod.analysis import AnalysisResult
@@ -37,3 +38,16 @@ def nothing_is_lost(system: System, result: RunResult) -> None:
     for flow, found in zip(system.flows, result.flows, strict=True):
         on_way = found.items - found.dropped - found.finished
         assert 0 <= on_way <= flow.queue, flow.name
+
+
+def require_budgets(
+    system: System, used: Mapping[str, float], donated: Mapping[str, float], horizon_ns: int
+) -> None:
+    """No server has more than its bandwidth and a budget of the period before; nor the spare."""
+    for domain in system.domains:
+        assert domain.interface is not None
+        allowed = float(domain.interface.bandwidth) + 2 * domain.interface.budget_ns / horizon_ns
+        assert used[domain.name] - donated[domain.name] <= allowed
+    spare = system.spare
+    most = 0.0 if spare is None else float(spare.bandwidth) + 2 * spare.budget_ns / horizon_ns
+    assert sum(donated.values()) <= most

@@ -12,6 +12,7 @@ import pytest
 
 from hyperperiod.cli.progress import bar
 from hyperperiod.hosts.build_job import BuildJob
+from hyperperiod.hosts.xen.build import dom0 as dom0_image
 from hyperperiod.hosts.xen.build.targets import build
 from hyperperiod.model import MissingError
 
@@ -34,6 +35,18 @@ def guest(name: str = "executive.bin") -> Path:
 def tools(target: str = "tools") -> Path:
     """hyperperiod-xen, the tool for dom0 here or (tools-arm64) on a board."""
     return _build(target)
+
+
+@functools.cache
+def dom0(arch: dom0_image.Architecture = dom0_image.AMD64) -> dom0_image.Image:
+    """A dom0 of Debian's for the stack."""
+    try:
+        dom0_image.need_tools()
+        return dom0_image.Image.of(
+            dom0_image.build(BuildJob(TOP / "build", None, bar), arch).parent
+        )
+    except MissingError as error:
+        pytest.skip(f"no dom0: {error}")
 
 
 @functools.cache

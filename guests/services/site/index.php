@@ -15,7 +15,7 @@ const LISTED = 100;
 function rows(string $query, int ...$values): array
 {
     static $database = null;
-    $database ??= pg_pconnect('host=127.0.0.1 dbname=site user=site');
+    $database ??= pg_pconnect('dbname=site user=site');
     $found = $database ? pg_query_params($database, $query, $values) : false;
     if ($found === false) {
         http_response_code(500);

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hyperperiod.hosts.build_job import BuildJob
 
 TARGETS = (
-    "arm64", "x86_64", "tools", "tools-arm64", "xl", "guests", "lockstep", "handlers",
+    "arm64", "x86_64", "tools", "tools-arm64", "dom0", "xl", "guests", "lockstep", "handlers",
     "linux-guest", "arm64-debug", "arm64-ptps", "arm64-stock", "x86_64-debug", "x86_64-ptps",
     "x86_64-stock",
 )  # fmt: skip
@@ -56,6 +56,7 @@ def build(
     arm64        Xen for arm64 with the scheduler, and its guests: for run --on xen
     x86_64       Xen for x86_64 with the scheduler: for a machine with a dom0
     tools        hyperperiod-xen, which dom0 sets the scheduler by; tools-arm64: for a board
+    dom0         a Linux with xl, for x86_64: for `reproduce ertds-fig9 --on xen`
     xl           xl and xenalyze that know the scheduler by name
     guests       the program that runs a domain's tasks (comes with arm64)
     lockstep     what keeps several pcpus in exact time (comes with arm64)

@@ -13,8 +13,8 @@ largest, around a mean that the file gives; the database's mean differs from run
 
 What is counted is a session after a ramp, as RUBiS does. Runs are deterministic, so a run over ramp
 and session begins with the run over the ramp: the session is the difference of the two. Each number
-is the mean over sets of draws. Xen on one pcpu has exact time as well, and is asked for less. On
-Linux the services are real (`services`), and what a request costs is measured.
+is the mean over sets of draws. On Linux and on Xen the services are real (`services`), and what a
+request costs is measured.
 """
 
 from __future__ import annotations
@@ -55,18 +55,16 @@ class Requests(RequestLoop):
 
     def _findings(self) -> Iterable[Finding]:
         yield from super()._findings()
-        for at, here in (((), self), (("xen",), self.on("xen"))):
-            for run in here.measured_runs:
-                if run.work_ns is None:
-                    found = f"{run.name} without work"
-                    yield Finding((*at, "databases"), found, "runs with work")
+        for run in self.measured_runs:
+            if run.work_ns is None:
+                yield Finding(("databases",), f"{run.name} without work", "runs with work")
 
     def _steps(self, host: Host) -> int:  # noqa: ARG002
         return len(self.databases) * len(self.clients) * self.sets
 
     def measured(self, run: Measuring) -> Iterator[RequestRow]:
-        there = self._sessions_on(run.host)
         for database in self.measured_runs:
+            there = self._sessions_on(run.host, database)
             for clients in self.clients:
                 done, seeds = run.done, run.seeds(self.sets)
 
@@ -77,9 +75,9 @@ class Requests(RequestLoop):
                 run.done = done + self.sets
                 yield session_row(run.host, database, clients, found)
 
-    def _sessions_on(self, host: Host) -> SessionHost:
-        if host == "linux":
-            return ServiceSessions(self)
+    def _sessions_on(self, host: Host, run: DatabaseLoad) -> SessionHost:
+        if run.work_ns is None:
+            return ServiceSessions(self, host=host)
         return RequestSessions(self, host)
 
     def names(self, rows: Sequence[RequestRow], options: FigureOptions) -> Scope:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Experiment D with real services: Apache with PHP, PostgreSQL and a program of clients on Linux.
+"""Experiment D with real services: Apache with PHP, PostgreSQL and a program of clients, on Linux
+or in VMs on Xen.
 
 All sessions of so many clients run on one machine, which boots once, under one policy after the
 other: which is first changes from seed to seed, since bids stay in the database. A session is what
@@ -9,7 +10,7 @@ comes after the ramp: pages that are there by then, and what each server had fro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,51 +26,69 @@ from hyperperiod.model import (
     format_time,
     vcpus_of,
 )
-from hyperperiod.papers.experiment import Progress
+from hyperperiod.papers.experiment import Host, Progress
 from hyperperiod.papers.sessions import NS_PER_S, POLICIES, DatabaseLoad, RequestLoop, Session
 from hyperperiod.trace.format import Kind
 from hyperperiod.trace.interval_arrays import interval_array
 
 if TYPE_CHECKING:
-    from hyperperiod.hosts.linux.services_run import ServiceSession
+    from hyperperiod.hosts.services import ServiceSession
 
 
 @dataclass(frozen=True)
 class ServiceSessions:
-    """The experiment on Linux; traces of its sessions are kept in `folder`, if there is one."""
+    """The experiment on Linux, or in VMs on Xen; what its machines leave is kept in `folder`, if
+    there is one: on Linux traces of its sessions."""
 
     experiment: RequestLoop
     folder: Path | None = None
+    host: Host = "linux"
+
+    _found: dict[int, dict[str, list[Session]]] = field(default_factory=dict)
 
     def sessions(
         self, _run: DatabaseLoad, clients: int, seeds: Sequence[int], progress: Progress
     ) -> dict[str, list[Session]]:
         """The sessions of so many clients under each policy, one for each seed."""
-        from hyperperiod.hosts.linux.attend import LinuxOptions
-        from hyperperiod.hosts.linux.services_run import SessionRequest, run_sessions
-        from hyperperiod.hosts.linux.services_script import Clients
-        from hyperperiod.hosts.recorded_run import RunRequest
+        if clients not in self._found:
+            # A machine with VMs takes minutes to boot: one does for all numbers of clients.
+            together = self.experiment.clients if self.host == "xen" else (clients,)
+            self._found.update(self._measured(together, seeds, progress))
+        progress(len(seeds))
+        return self._found.pop(clients)
 
-        loop = Clients(clients, self.experiment.think_ns)
+    def _measured(
+        self, together: Sequence[int], seeds: Sequence[int], progress: Progress
+    ) -> dict[int, dict[str, list[Session]]]:
+        from hyperperiod.hosts.recorded_run import RunRequest
+        from hyperperiod.hosts.services import Clients, SessionRequest
+
+        if self.host == "xen":
+            from hyperperiod.hosts.xen.services_run import run_sessions
+        else:
+            from hyperperiod.hosts.linux.services_run import run_sessions
+
         end_ns = self.experiment.ramp_ns + self.experiment.horizon_ns
         wanted = [
-            (policy, seed)
+            (clients, policy, seed)
+            for clients in together
             for number, seed in enumerate(seeds)
             for policy in (POLICIES if number % 2 == 0 else reversed(POLICIES))
         ]
         requests = [
             SessionRequest(
                 RunRequest(self.system(policy), end_ns, seed, self._trace(clients, policy, seed)),
-                loop,
+                Clients(clients, self.experiment.think_ns),
             )
-            for policy, seed in wanted
+            for clients, policy, seed in wanted
         ]
-        folder = None if self.folder is None else self.folder / str(clients)
-        ran = run_sessions(requests, lambda over: progress(over // 2), LinuxOptions(folder=folder))
-        progress(len(seeds))
-        found: dict[str, list[Session]] = {policy: [] for policy in POLICIES}
-        for (policy, _), order, one in zip(wanted, requests, ran, strict=True):
-            found[policy].append(self.session(order.run.system, one))
+        folder = None if self.folder is None else self.folder / str(together[0])
+        ran = run_sessions(requests, lambda over: progress(over // 2), folder)
+        found: dict[int, dict[str, list[Session]]] = {
+            clients: {policy: [] for policy in POLICIES} for clients in together
+        }
+        for (clients, policy, _), asked, one in zip(wanted, requests, ran, strict=True):
+            found[clients][policy].append(self.session(asked.run.system, one))
         return found
 
     def _trace(self, clients: int, policy: str, seed: int) -> Path | None:

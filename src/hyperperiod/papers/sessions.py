@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sessions of Experiment D of the ERTDS paper: VMs, the way of a request, where they are measured.
 
-What is counted is said in `requests`; on Linux sessions are those of real services (`services`).
+What is counted is said in `requests`; sessions of real services are in `services`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from hyperperiod.hosts.linux.build import (
     need_tools,
     unpacked,
 )
-from hyperperiod.model import MissingError
+from hyperperiod.hosts.services import LAYER, services_layer
 from hyperperiod.resources import SOURCES
 
 LOADER: Final = "lib64/ld-linux-x86-64.so.2"
@@ -45,19 +45,11 @@ WEB_MODULES: Final = ("mpm_prefork", "authz_core", "dir")
 EXTENSIONS: Final = ("pgsql", "opcache")
 ZONES: Final = ("UTC", "GMT")
 OURS: Final = SOURCES / "guests" / "services"
-LAYER: Final = "services.cpio"
 
 
 def services_images() -> Images:
     """What is booted where services run; MissingError where it is not built."""
-    base = images()
-    layer = base.kernel.parent / LAYER
-    if not layer.is_file():
-        raise MissingError(
-            f"the services that run on Linux are not built yet: there is no {layer}",
-            "hyperperiod linux build --services",
-        )
-    return base.with_layer(layer)
+    return images().with_layer(services_layer())
 
 
 def build_services(job: BuildJob) -> Path:
@@ -88,19 +80,14 @@ def _build(job: BuildJob, out: Path) -> Path:
     return layer
 
 
-def _contents(root: Path, clients: Path) -> dict[str, bytes | None]:
-    """The files of the layer by name, each behind its folders."""
+def _contents(root: Path, clients: Path) -> dict[str, bytes]:
+    """The files of the layer by name."""
     files = dict(_files(root))
     files[f"bin/{CLIENTS}"] = clients.read_bytes()
     for path in sorted(OURS.rglob("*")):
         if path.is_file() and path.suffix != ".c":
             files[f"services/{path.relative_to(OURS)}"] = path.read_bytes()
-    contents: dict[str, bytes | None] = {}
-    for name in sorted(files):
-        folders = reversed(Path(name).parents[:-1])
-        contents.update({str(folder): None for folder in folders if str(folder) not in contents})
-        contents[name] = files[name]
-    return contents
+    return files
 
 
 def _files(root: Path) -> Iterator[tuple[str, bytes]]:

@@ -16,46 +16,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hyperperiod.hosts.linux import script, services_script
 from hyperperiod.hosts.linux.attend import LinuxOptions, run_until_done
 from hyperperiod.hosts.linux.machine import LinuxMachine, RunningLinux, boot
 from hyperperiod.hosts.linux.run import read_recorded, refuse_request, result_of
 from hyperperiod.hosts.linux.services import services_images
-from hyperperiod.hosts.linux.services_script import SERVICES, Clients
 from hyperperiod.hosts.merge import Jobs
-from hyperperiod.hosts.recorded_run import RunRequest
-from hyperperiod.hosts.result import RunResult
-from hyperperiod.model import InputError
-from hyperperiod.trace.format import RECORD, Records
+from hyperperiod.hosts.services import PAGE, ServiceSession, SessionRequest, refuse_other
+from hyperperiod.trace.format import RECORD
 
 MEMORY_MIB: Final = 2048
-PAGE: Final = np.dtype([("asked_ns", "<u8"), ("there_ns", "<u8")])
-
-
-class SessionRequest(NamedTuple):
-    """A session that is wanted: the servers, from 0 to the horizon, and the clients."""
-
-    run: RunRequest
-    clients: Clients
-
-
-class ServiceSession(NamedTuple):
-    """A session: the result of the run, its records, and the pages that came (PAGE)."""
-
-    result: RunResult
-    records: Records
-    pages: NDArray[np.void]
 
 
 def run_sessions(
     requests: Sequence[SessionRequest],
     progress: Callable[[int], None] | None = None,
-    options: LinuxOptions | None = None,
+    folder: Path | None = None,
 ) -> list[ServiceSession]:
     """Sessions one after the other on one machine, which takes time to boot.
 
@@ -65,7 +45,8 @@ def run_sessions(
     if Ctrl-C broke them off.
     """
     for one in requests:
-        _refuse(one.run)
+        refuse_request(one.run)
+        refuse_other(one.run.system)
     images = services_images()
     runs = [
         services_script.run(one.run.system, number, one.clients, one.run.horizon_ns, one.run.seed)
@@ -82,28 +63,14 @@ def run_sessions(
             progress(max(0, console.count(script.BEGUN) - 1))
 
     # A session without its end is no session, even if it is the only one.
-    left = run_until_done(begin, watch, options or LinuxOptions(), alone=False)
+    left = run_until_done(begin, watch, LinuxOptions(folder=folder), alone=False)
     sessions = []
     for number, one in enumerate(requests):
         recording = read_recorded(one.run, left, number, icount=True, services=True)
-        result, records = result_of(one.run, recording, _no_jobs())
+        _, records = result_of(one.run, recording, _no_jobs())
         pages = np.frombuffer(recording.files["requests"], PAGE)
-        sessions.append(ServiceSession(result, records, pages))
+        sessions.append(ServiceSession(records, pages))
     return sessions
-
-
-def _refuse(request: RunRequest) -> None:
-    refuse_request(request)
-    names = tuple(domain.name for domain in request.system.domains)
-    if sorted(names) != sorted(SERVICES) or any(one.vcpus > 1 for one in request.system.domains):
-        allowed = f"{', '.join(SERVICES)}, with a vcpu each"
-        raise InputError(request.system.name, None, "domain", ", ".join(names), allowed)
-    if request.system.pcpus > 1:
-        raise InputError(request.system.name, None, "pcpus", str(request.system.pcpus), "1")
-    for key in ("swaps", "changes", "stolen"):
-        found = len(getattr(request.system, key))
-        if found:
-            raise InputError(request.system.name, None, key, str(found), "none with services")
 
 
 def _no_jobs() -> Jobs:

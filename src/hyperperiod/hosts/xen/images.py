@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hyperperiod.hosts.build_job import BuildJob
+from hyperperiod.hosts.xen.build.dom0 import Image
 from hyperperiod.hosts.xen.build.hypervisor import FLAVOURS, is_current
 from hyperperiod.hosts.xen.build.programs import executive_is_current
 from hyperperiod.model import MissingError
@@ -22,10 +23,13 @@ from hyperperiod.resources import build_folder
 LINUX_RAM_BYTES = 160 << 20
 """What Linux may use of a guest's memory; the ring is behind it."""
 
-QEMU = "qemu-system-aarch64"
+QEMU, QEMU_X86 = "qemu-system-aarch64", "qemu-system-x86_64"
 DTC = "dtc"
 READELF = "readelf"
-PACKAGES = {QEMU: "qemu-system-arm", DTC: "device-tree-compiler", READELF: "binutils"}
+PACKAGES = {
+    QEMU: "qemu-system-arm", QEMU_X86: "qemu-system-x86", DTC: "device-tree-compiler",
+    READELF: "binutils",
+}  # fmt: skip
 """Which Debian or Ubuntu package has a tool."""
 
 
@@ -60,6 +64,16 @@ def control() -> Path:
     """The domain 0 that sets the parameters of the others under a scheduler of Xen's own."""
     what = "the program that sets the parameters of domains"
     return _built("guests/control.bin", what, "arm64-stock")
+
+
+def control_tool() -> Path:
+    """`hyperperiod-xen`, by which dom0 sets the scheduler's parameters."""
+    return _built("xen-control/hyperperiod-xen", "hyperperiod-xen", "tools")
+
+
+def dom0() -> Image:
+    """A dom0 for x86_64."""
+    return Image.of(_built("dom0/amd64/initrd", "a Linux for dom0", "dom0").parent)
 
 
 def lockstep() -> Path:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from hyperperiod.hosts.build_job import BuildJob
-from hyperperiod.hosts.xen.build import hypervisor, linux_guest, programs, toolstack
+from hyperperiod.hosts.xen.build import dom0, hypervisor, linux_guest, programs, toolstack
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ TARGETS = {
     "tools-arm64": Target(
         partial(programs.need_for_tools, "arm64"), partial(programs.build_tools, arch="arm64")
     ),
+    "dom0": Target(dom0.need_tools, dom0.build),
     "xl": Target(toolstack.need_tools, toolstack.build),
     "linux-guest": Target(linux_guest.need_tools, linux_guest.build),
 }
