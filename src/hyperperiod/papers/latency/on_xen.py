@@ -102,6 +102,8 @@ def _guest(
         memory_bytes=GUEST_BYTES,
         workload=workload if under_test else None,
     )
-    if not under_test and not setting.neighbours[number - 1].running:
+    neighbour = None if under_test else setting.neighbours[number - 1]
+    if neighbour is not None and (neighbour.hostile is not None or not neighbour.running):
         words = [word for word in words if not word.startswith("task=")]
+        words += [f"workload={neighbour.hostile}"] if neighbour.hostile else []
     return Guest(executive(), " ".join(words), GUEST_BYTES)
