@@ -20,6 +20,7 @@ from hyperperiod.model import (
     PRESETS,
     Device,
     Domain,
+    FailedError,
     Flow,
     InputError,
     Interface,
@@ -171,6 +172,36 @@ def test_a_packet_every_15_us(tmp_path: Path) -> None:
     assert (measured.items, measured.dropped) == (1334, 0)
     assert measured.items - measured.finished < 4
     require_properties(tmp_path / "run.hpt")
+
+
+def flood(every_ns: int) -> System:
+    """More packets than a card holds wait until their driver has budget."""
+    (device,), (flow,), (io, control) = LOOP.devices, LOOP.flows, LOOP.domains
+    law = control.tasks[0].replace(wcet_ns=2 * US)
+    given = {
+        "devices": (device.replace(receive_ns=2 * US, send_ns=2 * US, queue=64),),
+        "domains": (
+            io.replace(interface=Interface(period_ns=2 * MS, budget_ns=200 * US)),
+            control.replace(tasks=(law,)),
+        ),
+        "flows": (
+            flow.replace(source=Source(kind="periodic", period_ns=every_ns), out=None, queue=100),
+        ),
+    }
+    return System.of({**vars(LOOP), **given})
+
+
+def test_a_flood_comes_in_its_order(tmp_path: Path) -> None:
+    (measured,) = run(RunRequest(flood(5 * US), 20 * MS, trace_path=tmp_path / "run.hpt")).flows
+    assert measured.items == 4000
+    assert measured.dropped > 3500
+    require_properties(tmp_path / "run.hpt")
+
+
+@pytest.mark.slow
+def test_a_flood_of_which_packets_are_lost() -> None:
+    with pytest.raises(FailedError, match=r"packet \d+ of flow loop was lost"):
+        run(RunRequest(flood(US), 40 * MS))
 
 
 def test_a_burst_that_the_card_has_no_room_for() -> None:

@@ -288,9 +288,15 @@ def _card_words(cards: Sequence[Card], memory: int) -> str:
 
 
 def _network(machine: XenMachine) -> list[str]:
-    """The cards of guests, those of one number on one network."""
+    """The cards of guests, those of one number on one network.
+
+    A port that nobody is at takes every frame. So a sender never waits for a card that is full,
+    which would let what it sends later overtake what the card has not taken.
+    """
     cards = [card for guest in machine.guests for card in guest.cards]
     words = ["-global", "virtio-mmio.force-legacy=false"] if cards else []
+    for number in sorted({card.number for card in cards}):
+        words += ["-netdev", f"hubport,id=open{number},hubid={number}"]
     for card in cards:
         name = f"card{card.slot}"
         words += ["-netdev", f"hubport,id={name},hubid={card.number}"]
