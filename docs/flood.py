@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Final
 
 import hyperperiod as hp
-from hyperperiod.report.schedule import COLORS, NAMESPACE, STYLE
+from hyperperiod.report.schedule import COLORS, WIDTH, framed
 
 FILE: Final = Path(__file__).parent / "pictures" / "flood.svg"
 SYSTEM: Final = Path(__file__).parents[1] / "systems" / "driver-domain.toml"
 PACKETS: Final = 1_000_000
 FLOOD_NS: Final = 10_000
 """A packet for the neighbour comes so often."""
-WIDTH, LEFT, RIGHT, ROW, FOOT = 800, 110, 24, 130, 44
+LEFT, RIGHT, ROW, FOOT = 110, 24, 130, 44
 LEGEND: Final = (
     f"from wire to wire (ms); how many packets, on a logarithmic scale up to {PACKETS:,};"
     " the line is the bound"
@@ -40,17 +40,14 @@ def svg() -> str:
     flood = system.replace(flows=(loop, bulk.replace(source=faster)))
     height = 2 * ROW + FOOT
     parts = [
-        f'<svg {NAMESPACE} viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">',
-        "<title>A million packets of a control loop, without and with a flood beside them</title>",
-        f"<style>{STYLE}</style>",
-        f'<rect class="back" width="{WIDTH}" height="{height}" rx="6"/>',
         *axis(2 * ROW),
         *row(system, 1, "as declared"),
         *row(flood, 2, "flooded"),
         f'<text class="faint" x="{LEFT}" y="{height - 10}">{LEGEND}</text>',
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return framed(
+        height, "A million packets of a control loop, without and with a flood beside them", parts
+    )
 
 
 def x(time_ns: int) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from hyperperiod.measured import Number, read
-from hyperperiod.report.schedule import COLORS, NAMESPACE, STYLE
+from hyperperiod.report.schedule import COLORS, WIDTH, framed
 
 SECTION: Final = "linux_host"
 FILE: Final = Path(__file__).parent / "pictures" / "linux-price.svg"
@@ -27,7 +27,7 @@ ROWS: Final = {
     "cbs": "servers, EDF",
     "ds": "servers, fixed priority",
 }
-WIDTH, LEFT, RIGHT = 800, 170, 24
+LEFT, RIGHT = 170, 24
 HEAD, ROW, FOOT, BAR = 14, 34, 42, 14
 LAST_MS: Final = 9
 LEGEND: Final = "response of a task of 2 ms (ms): least, median, longest of 100 jobs"
@@ -38,16 +38,11 @@ def svg(numbers: Mapping[str, Number]) -> str:
     bottom = HEAD + ROW * len(ROWS)
     height = bottom + FOOT
     parts = [
-        f'<svg {NAMESPACE} viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">',
-        "<title>Responses of a task of 2 ms beside one that never sleeps</title>",
-        f"<style>{STYLE}</style>",
-        f'<rect class="back" width="{WIDTH}" height="{height}" rx="6"/>',
         *axis(bottom),
         *(part for row, key in enumerate(ROWS) for part in spread(numbers, row, key)),
         f'<text class="faint" x="{LEFT}" y="{bottom + 34}">{LEGEND}</text>',
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return framed(height, "Responses of a task of 2 ms beside one that never sleeps", parts)
 
 
 def x(ms: float) -> float:

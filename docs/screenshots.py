@@ -36,50 +36,26 @@ class Picture(NamedTuple):
     style: str = ""
 
 
+BESIDE: Final = "section:not(.verdicts, #each-task){display:none}"
+"""The style of a comparison that shows what each missed, and the responses of each task."""
+
+
+def beside_stock(system: str, hosts: str, *options: str) -> Picture:
+    """The picture of an example on ours and on schedulers that hosts have themselves; some miss."""
+    ran = ("--horizon", "2s", "--hosts", hosts, "--fail-on", "max>1s", *options)
+    return Picture(("compare", f"systems/{system}.toml", *ran), "", 1120, 780, BESIDE)
+
+
 PICTURES: Final = {
     "report-timeline": Picture(
         ("simulate", SYSTEM), "#zoom=0,48ms", 1340, 1400, "details, #reading-charts{display:none}"
     ),
     "report-compare": Picture(
-        ("compare", SYSTEM, "--policies", "ptps,wcps,crps"),
-        "",
-        1120,
-        1020,
-        "section:not(.verdicts, #each-task){display:none}",
+        ("compare", SYSTEM, "--policies", "ptps,wcps,crps"), "", 1120, 1020, BESIDE
     ),
-    "xen-stock": Picture(
-        (
-            "compare",
-            "systems/hungry-guests.toml",
-            "--horizon",
-            "2s",
-            "--hosts",
-            "xen,xen-credit2,xen-rtds",
-            "--fail-on",
-            "max>1s",
-        ),
-        "",
-        1120,
-        780,
-        "section:not(.verdicts, #each-task){display:none}",
-    ),
-    "linux-stock": Picture(
-        (
-            "compare",
-            "systems/hungry-neighbours.toml",
-            "--in",
-            "vm",
-            "--horizon",
-            "2s",
-            "--hosts",
-            "linux,linux-eevdf,linux-quota,linux-deadline",
-            "--fail-on",
-            "max>1s",
-        ),
-        "",
-        1120,
-        780,
-        "section:not(.verdicts, #each-task){display:none}",
+    "xen-stock": beside_stock("hungry-guests", "xen,xen-credit2,xen-rtds"),
+    "linux-stock": beside_stock(
+        "hungry-neighbours", "linux,linux-eevdf,linux-quota,linux-deadline", "--in", "vm"
     ),
 }
 

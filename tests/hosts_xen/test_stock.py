@@ -16,6 +16,7 @@ from tests.support.xentraces import record, state_change
 from hyperperiod.export.judged import for_stock, stock_page
 from hyperperiod.for_host import for_host
 from hyperperiod.hosts import STOCK, Stock, machine_of
+from hyperperiod.hosts.channels import PAGE_BYTES
 from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.rings import RingHeader
 from hyperperiod.hosts.stock import unserved, with_interfaces
@@ -33,7 +34,7 @@ from hyperperiod.hosts.xen.stock import (
     switches,
     xen_arguments,
 )
-from hyperperiod.hosts.xen.trace_buffers import LIMIT_PAGES, PAGE_BYTES, PLACE, read_buffers
+from hyperperiod.hosts.xen.trace_buffers import LIMIT_PAGES, PLACE, read_buffers
 from hyperperiod.model import FailedError, InputError, System
 from hyperperiod.observe.xentrace import window
 from hyperperiod.runs import simulate

@@ -150,7 +150,8 @@ def test_a_full_ring_drops(tmp_path: Path) -> None:
 
 
 def test_a_packet_every_15_us(tmp_path: Path) -> None:
-    """Who is outside takes replies while it sends."""
+    """The machine outside takes replies also where packets come faster than it wakes, or its card
+    would be full and the driver could send no more."""
     given = {"receive_ns": 2 * US, "send_ns": 2 * US, "queue": 64}
     (device,), (flow,), (io, control) = LOOP.devices, LOOP.flows, LOOP.domains
     always = Interface(period_ns=2 * MS, budget_ns=2 * MS)

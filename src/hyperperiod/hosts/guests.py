@@ -90,11 +90,7 @@ def guest_words(
         f"domain={number}",
         f"vcpus={domain.vcpus}",
         f"scheduler={domain.scheduler.local}",
-        f"epoch={epoch_ns * counter_hz // NS_PER_UNIT['s']}",
-        f"horizon={horizon_ns}",
-        f"seed={seed}",
-        f"memory={memory_bytes}",
-        f"rate={rate}",
+        *run_words(epoch_ns, horizon_ns, seed, memory_bytes, rate, counter_hz),
         *(
             _task(task, rank, is_hop=index in hops)
             for index, (task, rank) in enumerate(zip(domain.tasks, ranks, strict=True))
@@ -102,6 +98,24 @@ def guest_words(
         *_overruns(system, domain),
         *flow_words(system, number),
         *(_wires(system, number) if wires else ()),
+    ]
+
+
+def run_words(
+    epoch_ns: int,
+    horizon_ns: int,
+    seed: int,
+    memory_bytes: int,
+    rate: int = ICOUNT_RATE,
+    counter_hz: int = COUNTER_HZ,
+) -> list[str]:
+    """What every guest is told of a run and its machine, whatever it does there."""
+    return [
+        f"epoch={epoch_ns * counter_hz // NS_PER_UNIT['s']}",
+        f"horizon={horizon_ns}",
+        f"seed={seed}",
+        f"memory={memory_bytes}",
+        f"rate={rate}",
     ]
 
 
@@ -152,7 +166,8 @@ def flow_words(system: System, number: int | None) -> Iterator[str]:
     """The flows in which a domain has a part; without one all whose items come by a card."""
     cards = [device.name for device in system.devices]
     for index, (flow, hops) in enumerate(zip(system.flows, hop_places(system), strict=True)):
-        if flow.via is None if number is None else all(where != number for where, _ in hops):
+        by_card = number is None and flow.via is not None
+        if not by_card and all(where != number for where, _ in hops):
             continue
         places = [f"{where}.{task}" for where, task in hops]
         if flow.via is not None:

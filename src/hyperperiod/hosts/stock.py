@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from hyperperiod.hosts import Stock
+from hyperperiod.hosts.recorded_run import RunRecording, RunRequest
+from hyperperiod.hosts.replay import Replayed
 from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.rings import Ring, new_records, silent_ring
 from hyperperiod.model import Domain, InputError, Order, System, vcpus_of
@@ -98,6 +100,24 @@ def unserved(system: System, scheduler: Stock) -> System:
         for one in system.domains
     )
     return system.replace(domains=domains, policy=system.policy.replace(name=str(scheduler)))
+
+
+def result_under(
+    scheduler: Stock,
+    request: RunRequest,
+    recording: RunRecording,
+    count: Callable[[str, RunRequest, Sequence[Replayed]], RunResult],
+) -> RunResult:
+    """The result of a run under a scheduler that its host has itself.
+
+    `count` makes one of the run that is counted in its place: on which host, of a system without
+    servers, to which nothing could be promised, with these decisions.
+    """
+    nobody = unserved(request.system, scheduler)
+    without = request._replace(system=nobody, guarantees=False)
+    (ring,) = recording.decisions
+    decided = [Replayed(0, nobody.pcpus, 0, ring.records, {})]
+    return with_interfaces(count(scheduler.host, without, decided), request.system)
 
 
 def with_interfaces(result: RunResult, system: System) -> RunResult:

@@ -8,7 +8,7 @@ to row, swaps lines from top to bottom. The same schedule gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
@@ -218,11 +218,6 @@ def draw(view: Scene, title: str) -> str:
     flows = view.header.get("flows", [])
     height = HEAD + ROW * len(view.rows) + FOOT + (18 if flows else 0)
     parts = [
-        f'<svg {NAMESPACE} viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">',
-        f"<title>{escape(title)}</title>",
-        f"<style>{STYLE}</style>",
-        *hatches(view),
-        f'<rect class="back" width="{WIDTH}" height="{height}" rx="6"/>',
         *axis(view),
         *labels(view),
         *boxes(view),
@@ -231,9 +226,25 @@ def draw(view: Scene, title: str) -> str:
         *swap_lines(view),
         *legend(view, HEAD + ROW * len(view.rows) + FOOT),
         *names_of_flows(view, height),
+    ]
+    return framed(height, title, parts, hatches(view))
+
+
+def framed(height: int, title: str, parts: Iterable[str], patterns: Iterable[str] = ()) -> str:
+    """Returns a whole SVG of `WIDTH` by `height` pixels, readable on white and on black.
+
+    It has the title, on a background these parts, and before that the patterns that they use.
+    """
+    lines = [
+        f'<svg {NAMESPACE} viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{STYLE}</style>",
+        *patterns,
+        f'<rect class="back" width="{WIDTH}" height="{height}" rx="6"/>',
+        *parts,
         "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def hatches(view: Scene) -> Iterator[str]:

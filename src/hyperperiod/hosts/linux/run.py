@@ -45,7 +45,7 @@ from hyperperiod.hosts.recorded_run import result_of as shared_result_of
 from hyperperiod.hosts.refuse import refuse, refuse_executors, require_interfaces
 from hyperperiod.hosts.replay import Replayed, replay
 from hyperperiod.hosts.result import RunResult
-from hyperperiod.hosts.stock import unserved, with_interfaces
+from hyperperiod.hosts.stock import result_under
 from hyperperiod.measured import LINUX_KERNEL
 from hyperperiod.model import FailedError, InputError, System, tasks_of
 from hyperperiod.model.units import NS_PER_UNIT
@@ -108,13 +108,12 @@ def _result(request: RunRequest, recording: RunRecording, scheduler: Stock | Non
     jobs = recorded_jobs(request, recording)
     if scheduler is None:
         return result_of(request, recording, jobs)[0]
-    # No server is there that anything could be promised to.
-    nobody = unserved(request.system, scheduler)
-    without = request._replace(system=nobody, guarantees=False)
-    (ring,) = recording.decisions
-    replayed = [Replayed(0, nobody.pcpus, 0, ring.records, {})]
-    result, _ = _shared_result(scheduler.host, without, recording, replayed, jobs)
-    return with_interfaces(result, request.system)
+    return result_under(
+        scheduler,
+        request,
+        recording,
+        lambda host, run, decided: _shared_result(host, run, recording, decided, jobs)[0],
+    )
 
 
 def record(

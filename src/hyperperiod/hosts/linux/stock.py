@@ -339,8 +339,10 @@ def _parent(file: bytes, came_of: Mapping[int, Sequence[int]]) -> int:
 
 def _all_of(first: Sequence[int], came_of: Mapping[int, Sequence[int]]) -> Iterator[int]:
     """Yields processes and threads, and all that came of them."""
-    waiting = list(first)
+    waiting, seen = list(first), set[int]()
     while waiting:
         pid = waiting.pop()
-        yield pid
-        waiting += came_of.get(pid, ())
+        if pid not in seen:  # a number may be used again by who came of it
+            seen.add(pid)
+            yield pid
+            waiting += came_of.get(pid, ())

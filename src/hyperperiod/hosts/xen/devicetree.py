@@ -6,7 +6,7 @@ it). What Xen is to do stands under /chosen: its arguments, and one node per dom
 places in memory of its kernel and, if there is one, its ramdisk. With `memory_address` a domain
 gets exactly that memory, so that whoever looks from outside knows where its records are. Two
 domains with a channel between them share memory and have an event channel. A domain with cards is
-given devices of the board, and one that is `outside` a pcpu that nobody else has.
+given devices of the board, one with a `pcpu` has that one for itself.
 
 Domains are numbered from 1 in the order of their nodes. The format is Xen's:
 docs/misc/arm/device-tree/booting.txt in its source.
@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hyperperiod.hosts.channels import PAGE_BYTES
+
 VIRTIO_BASE, VIRTIO_INTERRUPT = 0xA00_0000, 48
-PAGE_BYTES = 4096
 PAGES, SLOTS_OF_PAGE = 4, 8
 """QEMU's board `virt`: where the registers of virtio devices begin, their interrupts, and how many
 pages of how many devices there are."""

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperperiod.hosts.channels import Channel
+from hyperperiod.hosts.channels import PAGE_BYTES, Channel
 from hyperperiod.hosts.qemu import Emulator, console_arguments, console_log, quoted, started
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, announced, read_ring
 from hyperperiod.hosts.xen.devicetree import (
@@ -46,7 +46,6 @@ MIB = 1 << 20
 RAM_BASE = 0x4000_0000
 MODULES_BASE = 0x4900_0000
 """Below are Xen (1 MiB) and the device tree, which QEMU puts at 128 MiB."""
-PAGE_BYTES = 4096
 GUEST_ALIGN = 2 * MIB
 """So that Xen can map a guest's memory in large pages."""
 
@@ -148,7 +147,7 @@ def boot(machine: XenMachine, console: Path) -> Iterator[RunningXen]:
     qemu, dtc = tool(QEMU), tool(DTC)
     with tempfile.TemporaryDirectory(prefix="hyperperiod-") as name:
         folder = Path(name)
-        layout = lay_out(machine, folder, dtc=dtc)
+        layout = lay_out(machine, folder)
         tree = _make_tree(machine, layout, folder, qemu, dtc)
         console.unlink(missing_ok=True)
         command = _command(machine, layout, folder, qemu, tree, console)
@@ -176,12 +175,10 @@ def rings_at_horizon(machine: XenMachine) -> tuple[list[Ring], list[Ring]]:
     return own, guests
 
 
-def lay_out(
-    machine: XenMachine, folder: Path, base: int = MODULES_BASE, *, dtc: Path | None = None
-) -> Layout:
+def lay_out(machine: XenMachine, folder: Path, base: int = MODULES_BASE) -> Layout:
     """Give every image and every guest its place, from `base` on.
 
-    Ramdisks of bytes are put into `folder`, and what says which cards a guest has, made by `dtc`.
+    Ramdisks of bytes are put into `folder`, and what says which cards a guest has.
     """
     files: dict[Path, Module] = {}
     end = base
@@ -202,7 +199,7 @@ def lay_out(
     def place_tree(cards: Sequence[Card], number: int) -> Module:
         source, tree = folder / f"given{number}.dts", folder / f"given{number}.dtb"
         source.write_text(given_tree(cards))
-        _compile_tree(source, tree, dtc or tool(DTC))
+        _compile_tree(source, tree, tool(DTC))
         return place(tree)
 
     modules: list[tuple[Module, Module | None, Module | None]] = []
@@ -280,7 +277,8 @@ def _compile_tree(source: Path, tree: Path, dtc: Path) -> None:
 
 
 def _card_words(cards: Sequence[Card], memory: int) -> str:
-    """What a guest is told of its cards."""
+    """The words, behind its other arguments, by which a guest knows its cards and where its memory
+    is (`memory`), of which the cards are to be told; empty without a card."""
     return "".join(
         f" card={card.number}:{card.interrupt}:{card.address}:{memory}:{card.ring}"
         for card in cards

@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from hyperperiod.hosts.guests import ring_bytes
-from hyperperiod.hosts.qemu import COUNTER_HZ, ICOUNT_RATE
+from hyperperiod.hosts.guests import ring_bytes, run_words
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET
 from hyperperiod.hosts.xen.command_line import CARD_WORD_BYTES, split_words
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT, PAGES, Card
 from hyperperiod.hosts.xen.images import executive
 from hyperperiod.hosts.xen.machine import MIB, Guest
-from hyperperiod.model.units import NS_PER_UNIT
 
 PAGE: Final = PAGES - 1
 """The place of its cards; those before are for who is under test."""
@@ -44,11 +42,7 @@ def outside(
     words = [
         "workload=outside",
         f"domain={number}",
-        f"epoch={epoch_ns * COUNTER_HZ // NS_PER_UNIT['s']}",
-        f"horizon={horizon_ns}",
-        f"seed={seed}",
-        f"memory={memory_bytes}",
-        f"rate={ICOUNT_RATE}",
+        *run_words(epoch_ns, horizon_ns, seed, memory_bytes),
         *flows,
     ]
     own = tuple(Card(PAGE, number) for number in range(cards))

@@ -37,9 +37,9 @@ from hyperperiod.hosts.recorded_run import (
     until_ready,
 )
 from hyperperiod.hosts.refuse import refuse, refuse_executors, require_interfaces
-from hyperperiod.hosts.replay import Replayed, replay
+from hyperperiod.hosts.replay import replay
 from hyperperiod.hosts.result import RunResult
-from hyperperiod.hosts.stock import unserved, with_interfaces
+from hyperperiod.hosts.stock import result_under
 from hyperperiod.hosts.xen import command_line, stock
 from hyperperiod.hosts.xen.changes import changes_made
 from hyperperiod.hosts.xen.machine import HORIZON_REACHED, RunningXen, XenMachine, boot
@@ -114,13 +114,12 @@ def _result(request: RunRequest, recording: RunRecording, options: XenOptions) -
         result, _ = result_of(HOST, request, recording, replayed, jobs, allow)
         _require_records(recording, result, 0 if recording.icount else lateness_ns(replayed))
         return result
-    # No server is there that anything could be promised to.
-    nobody = unserved(request.system, options.scheduler)
-    without = request._replace(system=nobody, guarantees=False)
-    (ring,) = recording.decisions
-    replayed = [Replayed(0, nobody.pcpus, 0, ring.records, {})]
-    result, _ = result_of(options.scheduler.host, without, recording, replayed, jobs, allow)
-    return with_interfaces(result, request.system)
+    return result_under(
+        options.scheduler,
+        request,
+        recording,
+        lambda host, run, decided: result_of(host, run, recording, decided, jobs, allow)[0],
+    )
 
 
 def _record(

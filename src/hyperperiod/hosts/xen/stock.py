@@ -22,6 +22,7 @@ import struct
 from typing import Final
 
 from hyperperiod.hosts import Stock
+from hyperperiod.hosts.channels import PAGE_BYTES
 from hyperperiod.hosts.guests import job_counts
 from hyperperiod.hosts.rings import Ring, RingHeader
 from hyperperiod.hosts.stock import (
@@ -31,7 +32,7 @@ from hyperperiod.hosts.stock import (
     weight_of,
     wrong,
 )
-from hyperperiod.hosts.xen.trace_buffers import EVENTS, LIMIT_PAGES, PAGE_BYTES
+from hyperperiod.hosts.xen.trace_buffers import EVENTS, LIMIT_PAGES
 from hyperperiod.model import (
     FailedError,
     GuestKind,

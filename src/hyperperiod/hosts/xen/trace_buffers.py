@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from hyperperiod.hosts.channels import PAGE_BYTES
 from hyperperiod.hosts.rings import Read
 from hyperperiod.hosts.xen.images import READELF, tool
 from hyperperiod.model import FailedError
@@ -20,7 +21,6 @@ from hyperperiod.observe.xentrace import window
 
 EVENTS: Final = 0x21000
 """What is recorded (`tevt_mask`): which states vcpus change to."""
-PAGE_BYTES: Final = 4096
 LIMIT_PAGES: Final = 65_000
 """Pages of all buffers together: their lists are found by 16 bits."""
 PLACE: Final = 0x4020_0000
