@@ -47,9 +47,9 @@ $(error AREA is $(AREA), and not among: $(AREAS))
 endif
 TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 
-.PHONY: help build demo site test test-all rule-check tests-of hunt prove proofs checker \
-        misra misra-xen clang-tidy core-builds bench gallery check format lock deps wheels deb \
-        release clean \
+.PHONY: help build demo playground site test test-all rule-check tests-of hunt prove proofs \
+        checker misra misra-xen clang-tidy core-builds bench gallery check format lock deps wheels \
+        deb release clean \
         xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
         all-checks check-clang-format check-ruff check-types check-layers check-circles check-core \
         check-files check-dependencies
@@ -96,9 +96,17 @@ demo:
 	@echo "The report is in out/flight-control.html: open it in any browser."
 	@tools/demo_on_xen $(PYTHON) systems/flight-control.toml out/flight-control-on-xen.html
 
+## make playground   the simulator as a page, build/playground.html: docs/playground.md;
+##                   SYSTEMS="a.toml ...": with these to begin with
+playground: build
+	@tools/prerequisites check $(PYTHON) wasm
+	@$(STEP) "simulator for web pages" $(MAKE) --silent -f hosts/sim/wasm/Makefile
+	@$(STEP) "playground" $(BIN)/python -m docs.playground build/playground.html $(SYSTEMS)
+
 ## make site         the documentation with search, in build/site: open index.html there
 site: build
 	@$(STEP) "site" env NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@test ! -e build/playground.html || cp build/playground.html build/site/
 	@echo "Open build/site/index.html; search needs a server: python3 -m http.server -d build/site"
 
 ## make test         build, then every fast test; OPTIONS: more for pytest, such as -k NAME

@@ -50,6 +50,13 @@ PICTURES: Final = {
     "report-timeline": Picture(
         ("simulate", SYSTEM), "#zoom=0,48ms", 1340, 1400, "details, #reading-charts{display:none}"
     ),
+    "report-columns": Picture(
+        ("simulate", SYSTEM, "--horizon", "60s"),
+        "#zoom=4.4s,5.2s",
+        1120,
+        750,
+        "h1, .lead, .verdicts, .facts, details{display:none}",
+    ),
     "report-compare": Picture(
         ("compare", SYSTEM, "--policies", "ptps,wcps,crps"), "", 1120, 1020, BESIDE
     ),

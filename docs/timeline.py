@@ -10,7 +10,6 @@ can say whether a picture is still true.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -19,17 +18,19 @@ from typing import Final, NamedTuple
 
 from hyperperiod.report.schedule import schedule_svg
 from hyperperiod.trace.format import read
+from hyperperiod.workbench import load, simulate
 
 TOP: Final = Path(__file__).parents[1]
 
 
 class Picture(NamedTuple):
-    """One picture: what is run, for how long, and what a step of the axis is."""
+    """One picture: what is run, for how long, what a step of the axis is, and where it begins."""
 
     system: str
     policy: str
     horizon: str
     step_ns: int
+    from_ns: int = 0
 
 
 MS: Final = 1_000_000
@@ -62,6 +63,19 @@ PICTURES: Final = {
     "linux-four-vcpus": Picture("systems/linux-four-vcpus.toml", "crps", "40ms", 5 * MS),
     "zone-controller": Picture("systems/zone-controller.toml", "ptps", "12ms", MS),
     "stability-control": Picture("systems/stability-control.toml", "psedf", "500us", MS // 20),
+    "lesson-back-to-back": Picture("docs/lessons/back-to-back.toml", "ds", "30ms", 2 * MS),
+    "lesson-polling": Picture("docs/lessons/polling.toml", "polling", "40ms", 5 * MS),
+    "lesson-sporadic": Picture("docs/lessons/back-to-back.toml", "sporadic", "30ms", 2 * MS),
+    "lesson-idle-budget": Picture("docs/lessons/idle-budget.toml", "ptps", "20ms", 2 * MS),
+    "lesson-blackout": Picture("docs/lessons/blackout.toml", "ptps", "40ms", 5 * MS),
+    "lesson-lending": Picture("docs/lessons/lending.toml", "wcps", "20ms", 2 * MS),
+    "lesson-spare": Picture("docs/lessons/spare.toml", "ertds", "24ms", 2 * MS),
+    "lesson-control-loop": Picture(
+        "docs/lessons/control-loop.toml", "sedf", "54ms", 2 * MS, from_ns=38 * MS
+    ),
+    "lesson-dhall": Picture("docs/lessons/dhall.toml", "rtds", "20ms", 2 * MS),
+    "lesson-overheads": Picture("docs/lessons/short-periods.toml", "ptps", "10ms", MS),
+    "lesson-hot-swap": Picture("docs/lessons/hot-swap.toml", "ptps", "30ms", 2 * MS),
 }
 
 
@@ -70,13 +84,9 @@ def svg(name: str) -> str:
     picture = PICTURES[name]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.hpt"
-        command = [sys.executable, "-m", "hyperperiod", "simulate", picture.system]
-        options = ["--policy", picture.policy, "--horizon", picture.horizon, "--trace", str(file)]
-        done = subprocess.run([*command, *options], cwd=TOP, capture_output=True, text=True)
-        if done.returncode > 1:
-            raise SystemExit(done.stderr)
+        simulate(load(TOP / picture.system, picture.policy), picture.horizon, trace=file)
         title = f"{picture.system} under {picture.policy}"
-        return schedule_svg(*read(file), step_ns=picture.step_ns, title=title)
+        return schedule_svg(*read(file), picture.from_ns, step_ns=picture.step_ns, title=title)
 
 
 def main(names: Iterable[str]) -> None:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The card: two queues, one of frames that come and one of frames that go. A queue is a table of
+// A card: two queues, one of frames that come and one of frames that go. A queue is a table of
 // buffers, a ring in which the guest says which of them the card may use, and a ring in which the
 // card says which it has used. Numbers of the specification are those of virtio 1.2, sections 2.7
 // (queues), 4.2 (registers) and 5.1 (network cards).
@@ -71,22 +71,22 @@ struct queue_of_card {
     unsigned short seen; /* of what was used */
 } __attribute__((aligned(16)));
 
-static struct queue_of_card queues[2];
-static hp_u64 registers;
+static struct queue_of_card queues[MAX_CARDS][2];
+static hp_u64 registers[MAX_CARDS];
 
-static void set(hp_u64 at, hp_u32 value) {
-    *(volatile hp_u32 *)(registers + at) = value;
+static void set(hp_u32 card, hp_u64 at, hp_u32 value) {
+    *(volatile hp_u32 *)(registers[card] + at) = value;
 }
 
-static hp_u32 get(hp_u64 at) {
-    return *(volatile hp_u32 *)(registers + at);
+static hp_u32 get(hp_u32 card, hp_u64 at) {
+    return *(volatile hp_u32 *)(registers[card] + at);
 }
 
-static void set_address(hp_u64 at, const void *address, hp_u64 shift) {
+static void set_address(hp_u32 card, hp_u64 at, const void *address, hp_u64 shift) {
     hp_u64 place = (hp_u64)address + shift;
 
-    set(at, (hp_u32)place);
-    set(at + 4u, (hp_u32)(place >> 32));
+    set(card, at, (hp_u32)place);
+    set(card, at + 4u, (hp_u32)(place >> 32));
 }
 
 /* What was written before is seen by the card before what is written after. */
@@ -94,15 +94,15 @@ static void in_order(void) {
     __asm__ volatile("dmb osh" : : : "memory");
 }
 
-static void offer_frame(hp_u32 number, hp_u32 entry) {
-    struct queue_of_card *queue = &queues[number];
+static void offer_frame(hp_u32 card, hp_u32 number, hp_u32 entry) {
+    struct queue_of_card *queue = &queues[card][number];
 
     queue->offered.entry[queue->offered.count % CARD_ROOM] = (unsigned short)entry;
     in_order();
     queue->offered.count++;
     in_order();
     if ((*(volatile unsigned short *)&queue->used.flags & SILENT) == 0)
-        set(QUEUE_NOTIFY, number);
+        set(card, QUEUE_NOTIFY, number);
 }
 
 static hp_u32 used_count(const struct queue_of_card *queue) {
@@ -112,45 +112,46 @@ static hp_u32 used_count(const struct queue_of_card *queue) {
     return count;
 }
 
-static hp_u32 init_queue(hp_u32 number, hp_u64 shift) {
-    struct queue_of_card *queue = &queues[number];
+static hp_u32 init_queue(hp_u32 card, hp_u32 number, hp_u64 shift) {
+    struct queue_of_card *queue = &queues[card][number];
 
-    set(QUEUE, number);
-    if (get(QUEUE_MOST) < CARD_ROOM)
+    set(card, QUEUE, number);
+    if (get(card, QUEUE_MOST) < CARD_ROOM)
         return 0;
     for (hp_u32 i = 0; i < CARD_ROOM; i++) {
         queue->table[i].address = (hp_u64)&queue->frame[i] + shift;
         queue->table[i].length = sizeof queue->frame[i];
         queue->table[i].flags = number == COMES ? CARD_WRITES : 0;
     }
-    set(QUEUE_SIZE, CARD_ROOM);
-    set_address(QUEUE_TABLE, queue->table, shift);
-    set_address(QUEUE_OFFERED, &queue->offered, shift);
-    set_address(QUEUE_USED, &queue->used, shift);
-    set(QUEUE_READY, 1);
+    set(card, QUEUE_SIZE, CARD_ROOM);
+    set_address(card, QUEUE_TABLE, queue->table, shift);
+    set_address(card, QUEUE_OFFERED, &queue->offered, shift);
+    set_address(card, QUEUE_USED, &queue->used, shift);
+    set(card, QUEUE_READY, 1);
     return 1;
 }
 
-hp_u32 card_init(hp_u64 address, hp_u64 shift) {
-    registers = address;
-    if (get(MAGIC) != IS_VIRTIO || get(VERSION) != 2u || get(DEVICE) != IS_CARD)
+hp_u32 card_init(hp_u32 card, hp_u64 address, hp_u64 shift) {
+    registers[card] = address;
+    if (get(card, MAGIC) != IS_VIRTIO || get(card, VERSION) != 2u || get(card, DEVICE) != IS_CARD)
         return 0;
-    set(STATUS, 0);
-    set(STATUS, FOUND | DRIVEN);
-    set(DRIVER_FEATURES_WORD, 1);
-    set(DRIVER_FEATURES, VERSION_1);
-    set(STATUS, FOUND | DRIVEN | AGREED);
-    if ((get(STATUS) & AGREED) == 0 || !init_queue(COMES, shift) || !init_queue(GOES, shift))
+    set(card, STATUS, 0);
+    set(card, STATUS, FOUND | DRIVEN);
+    set(card, DRIVER_FEATURES_WORD, 1);
+    set(card, DRIVER_FEATURES, VERSION_1);
+    set(card, STATUS, FOUND | DRIVEN | AGREED);
+    if ((get(card, STATUS) & AGREED) == 0 || !init_queue(card, COMES, shift)
+        || !init_queue(card, GOES, shift))
         return 0;
-    queues[GOES].offered.flags = SILENT;
-    set(STATUS, FOUND | DRIVEN | AGREED | RUNS);
+    queues[card][GOES].offered.flags = SILENT;
+    set(card, STATUS, FOUND | DRIVEN | AGREED | RUNS);
     for (hp_u32 i = 0; i < CARD_ROOM; i++)
-        offer_frame(COMES, i);
+        offer_frame(card, COMES, i);
     return 1;
 }
 
-hp_u32 card_send(const void *bytes) {
-    struct queue_of_card *queue = &queues[GOES];
+hp_u32 card_send(hp_u32 card, const void *bytes) {
+    struct queue_of_card *queue = &queues[card][GOES];
     hp_u32 entry = queue->offered.count % CARD_ROOM;
     struct frame *frame = &queue->frame[entry];
 
@@ -162,36 +163,37 @@ hp_u32 card_send(const void *bytes) {
     frame->type = ETHER_TYPE;
     for (hp_u32 i = 0; i < CARD_BYTES; i++)
         frame->carried[i] = ((const hp_u8 *)bytes)[i];
-    offer_frame(GOES, entry);
+    offer_frame(card, GOES, entry);
     return 1;
 }
 
 /* Whether there are frames. The line is up from the first one on until it is acknowledged; one that
  * came before that is here, one that comes later raises it again. */
-static hp_u32 has_frames(const struct queue_of_card *queue) {
+static hp_u32 has_frames(hp_u32 card) {
+    const struct queue_of_card *queue = &queues[card][COMES];
     hp_u32 status;
 
     if (used_count(queue) != queue->seen)
         return 1;
-    status = get(INTERRUPT_STATUS);
+    status = get(card, INTERRUPT_STATUS);
     if (status == 0)
         return 0;
-    set(INTERRUPT_ACKNOWLEDGE, status);
+    set(card, INTERRUPT_ACKNOWLEDGE, status);
     return used_count(queue) != queue->seen;
 }
 
-const void *card_look(void) {
-    struct queue_of_card *queue = &queues[COMES];
+const void *card_look(hp_u32 card) {
+    struct queue_of_card *queue = &queues[card][COMES];
 
-    if (!has_frames(queue))
+    if (!has_frames(card))
         return 0;
     return queue->frame[queue->used.entry[queue->seen % CARD_ROOM].entry].carried;
 }
 
-void card_drop(void) {
-    struct queue_of_card *queue = &queues[COMES];
+void card_drop(hp_u32 card) {
+    struct queue_of_card *queue = &queues[card][COMES];
     hp_u32 entry = queue->used.entry[queue->seen % CARD_ROOM].entry;
 
     queue->seen++;
-    offer_frame(COMES, entry);
+    offer_frame(card, COMES, entry);
 }

@@ -30,8 +30,10 @@ _start:
 first_vcpu:
     mov     x19, x0                 /* the device tree */
     bl      enable_mmu
-    adr     x0, bss_start
-    adr     x1, bss_end
+    adrp    x0, bss_start           /* from here on: domain 0 is not where it was linked for */
+    add     x0, x0, :lo12:bss_start
+    adrp    x1, bss_end
+    add     x1, x1, :lo12:bss_end
 1:  stp     xzr, xzr, [x0], #16
     cmp     x0, x1
     b.lo    1b
@@ -50,7 +52,8 @@ next_vcpu:                          /* x0: the vcpu's number, as start_vcpu gave
     b       guest_main_of_vcpu
 
 take_stack:                         /* the stack of vcpu x0 */
-    adr     x1, stacks
+    adrp    x1, stacks
+    add     x1, x1, :lo12:stacks
     add     x0, x0, #1
     add     x1, x1, x0, lsl #12
     mov     sp, x1

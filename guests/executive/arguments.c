@@ -48,7 +48,9 @@ void arguments_init(struct arguments *arguments) {
     arguments->flows = 0;
     arguments->hops = 0;
     arguments->wires = 0;
-    arguments->card.interrupt = 0;
+    arguments->cards = 0;
+    for (hp_u32 i = 0; i < MAX_CARDS; i++)
+        arguments->card[i].interrupt = 0;
     for (hp_u32 i = 0; i < MAX_FLOWS; i++)
         arguments->flow[i].hops = 0;
     for (hp_u32 i = 0; i < MAX_TASKS; i++)
@@ -124,24 +126,39 @@ static const char *read_overrun(struct arguments *arguments, struct word text) {
     return 0;
 }
 
-/* DOMAIN.TASK,DOMAIN.TASK,... with an @ before it if items come by a card, and behind it if they
- * go by one */
+/* @CARD, by which items come if no hop was before it, else by which they go. */
+static const char *read_card_of(struct flow *flow, struct word text) {
+    hp_u64 number;
+
+    word_cut(&text, '@');
+    if (!word_number(text, MAX_CARDS - 1u, &number))
+        return "the card of a flow is @0 to @7";
+    *(flow->hops == 0 ? &flow->comes : &flow->goes) = (hp_u32)number;
+    return 0;
+}
+
+/* DOMAIN.TASK,DOMAIN.TASK,... with a card before them or behind */
 static const char *read_hops(struct arguments *arguments, struct flow *flow, struct word text) {
-    flow->comes = text.length > 0 && text.start[0] == '@';
-    text.start += flow->comes;
-    text.length -= flow->comes;
-    flow->goes = text.length > 0 && text.start[text.length - 1u] == '@';
-    text.length -= flow->goes;
+    flow->comes = HP_NONE;
+    flow->goes = HP_NONE;
     while (text.length > 0) {
         struct word task = word_cut(&text, ',');
-        struct word domain = word_cut(&task, '.');
+        struct word domain;
         hp_u64 numbers[2];
 
+        if (task.length > 0 && task.start[0] == '@') {
+            const char *message = read_card_of(flow, task);
+
+            if (message != 0)
+                return message;
+            continue;
+        }
+        domain = word_cut(&task, '.');
         if (arguments->hops == MAX_HOPS)
             return "there are more than 1024 hops";
-        if (!word_number(domain, MOST_DOMAIN, &numbers[0])
+        if (flow->goes != HP_NONE || !word_number(domain, MOST_DOMAIN, &numbers[0])
             || !word_number(task, MAX_TASKS - 1u, &numbers[1]))
-            return "a hop is DOMAIN.TASK";
+            return "a hop is DOMAIN.TASK, before the card by which items go";
         arguments->hop[arguments->hops++] = (struct hop){(hp_u32)numbers[0], (hp_u32)numbers[1]};
         flow->hops++;
     }
@@ -229,13 +246,22 @@ static const char *read_wire(struct arguments *arguments, struct word text) {
     return 0;
 }
 
-/* INTERRUPT:ADDRESS:PLACE:RING */
-static const char *read_card(struct card *card, struct word text) {
+/* NUMBER:INTERRUPT:ADDRESS:PLACE:RING */
+static const char *read_card(struct arguments *arguments, struct word text) {
+    struct card *card;
+    hp_u64 number;
+
+    if (!word_number(word_cut(&text, ':'), MAX_CARDS - 1u, &number))
+        return "the number of a card is 0 to 7";
+    card = &arguments->card[number];
+    if (card->interrupt > 0)
+        return "there is a card with this number";
+    arguments->cards++;
     if (!word_number(word_cut(&text, ':'), MOST_INTERRUPT, &card->interrupt)
         || !word_number(word_cut(&text, ':'), MOST_ADDRESS, &card->address)
         || !word_number(word_cut(&text, ':'), ~0ull, &card->place)
         || !word_number(text, MAX_ITEMS, &card->ring))
-        return "a card is INTERRUPT:ADDRESS:PLACE:RING";
+        return "a card is NUMBER:INTERRUPT:ADDRESS:PLACE:RING";
     return card->interrupt < LEAST_INTERRUPT ? "a device interrupts with 32 to 1019" : 0;
 }
 
@@ -301,7 +327,7 @@ static const char *read_word(struct arguments *arguments, struct word word) {
     case OWN_WIRE:
         return read_wire(arguments, value);
     case OWN_CARD:
-        return read_card(&arguments->card, value);
+        return read_card(arguments, value);
     case OWN_TASK:
         break;
     }

@@ -6,6 +6,7 @@
 #ifndef GUESTS_ARGUMENTS_H
 #define GUESTS_ARGUMENTS_H
 
+#include "guests/board/card.h"
 #include "guests/executive/domain.h"
 #include "guests/executive/flow.h"
 #include "words/words.h"
@@ -33,9 +34,9 @@ struct wire {
     hp_u64 room;   /* messages in each direction */
 };
 
-/* The card of this domain (board/card.h). */
+/* A card of this domain (board/card.h). */
 struct card {
-    hp_u64 interrupt; /* 0: it has none */
+    hp_u64 interrupt; /* 0: there is none of this number */
     hp_u64 address;   /* of the registers */
     hp_u64 place;     /* of the guest's memory, as the card sees it */
     hp_u64 ring;      /* so many items may be at a hop that they come to by it */
@@ -59,11 +60,12 @@ struct arguments {
     hp_u32 flows; /* in which the domain has a part; their numbers are those of the system */
     hp_u32 hops;
     hp_u32 wires;
+    hp_u32 cards; /* their numbers are those of the system's devices */
     struct task task[MAX_TASKS];
     struct flow flow[MAX_FLOWS];
     struct hop hop[MAX_HOPS];
     struct wire wire[MAX_WIRES];
-    struct card card;
+    struct card card[MAX_CARDS];
 };
 
 /* Something wrong: the word, and what would have been right. */

@@ -38,8 +38,8 @@ struct flow {
     hp_u64 queue;     /* how many may be on their way */
     hp_u32 first_hop; /* in a list of all hops */
     hp_u32 hops;      /* 0: the domain has no part in this flow */
-    hp_u32 comes;     /* its items come by the card of the first hop's domain */
-    hp_u32 goes;      /* and leave by the card of the last one's */
+    hp_u32 comes;     /* by which card of the first hop's domain its items come, or HP_NONE */
+    hp_u32 goes;      /* and by which of the last one's they leave */
 };
 
 /* What is told where an item goes: its place, and the instant at which it got there, in ticks of

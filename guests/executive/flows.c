@@ -27,7 +27,7 @@ struct queue {
     hp_u32 count;
 };
 
-#define CARD MAX_WIRES /* as the next end */
+#define CARDS MAX_WIRES /* as the next end: the first of them */
 
 struct end {
     hp_u32 port;
@@ -42,8 +42,10 @@ static struct item items[MAX_ITEMS];
 static hp_u32 unused; /* the first item that is nowhere; the others follow */
 static struct end ends[MAX_WIRES];
 static hp_u32 next_end; /* whose message is what happens next; HP_NONE: a source's release */
-static hp_u64 received_ns[CARD_ROOM]; /* when the latest of its items were */
-static hp_u32 received;
+static struct {
+    hp_u64 received_ns[CARD_ROOM]; /* when the latest of its items were */
+    hp_u32 received;
+} cards[MAX_CARDS];
 
 static const struct flow *flow_of(hp_u64 place) {
     return &guest.arguments.flow[place_flow(place)];
@@ -87,14 +89,20 @@ void flows_init(void) {
 }
 
 /* When the oldest frame came, or what else happens next if that is earlier. On its own, so that
- * only who has a card saves registers for it: this is on the way of every wake-up. */
-__attribute__((noinline)) static hp_u64 next_with_card(hp_u64 next_ns) {
-    const struct message *frame = (const struct message *)card_look();
+ * only who has cards saves registers for it: this is on the way of every wake-up. */
+__attribute__((noinline)) static hp_u64 next_with_cards(hp_u64 next_ns) {
+    for (hp_u32 i = 0; i < MAX_CARDS; i++) {
+        const struct message *frame;
 
-    if (frame == 0 || frame->ns > next_ns)
-        return next_ns;
-    next_end = CARD;
-    return frame->ns;
+        if (guest.arguments.card[i].interrupt == 0)
+            continue;
+        frame = (const struct message *)card_look(i);
+        if (frame == 0 || frame->ns > next_ns)
+            continue;
+        next_ns = frame->ns;
+        next_end = CARDS + i;
+    }
+    return next_ns;
 }
 
 hp_u64 flows_next_ns(void) {
@@ -113,7 +121,7 @@ hp_u64 flows_next_ns(void) {
             next_end = i;
         }
     }
-    return guest.arguments.card.interrupt > 0 ? next_with_card(next_ns) : next_ns;
+    return guest.arguments.cards > 0 ? next_with_cards(next_ns) : next_ns;
 }
 
 hp_u64 flows_next_message_ns(void) {
@@ -150,13 +158,14 @@ static void reach(hp_u32 vcpu, hp_u64 place, hp_u64 release_ns) {
  * frame may be seen late: what has been received since was still there. */
 static hp_u32 ring_has_room(hp_u64 place, hp_u64 release_ns) {
     const struct flow *flow = flow_of(place);
-    hp_u32 since = 0;
+    hp_u32 card = flow->comes, since = 0;
 
-    if (!flow->comes)
+    if (card == HP_NONE)
         return 1;
-    while (since < CARD_ROOM && received_ns[(received - since - 1u) % CARD_ROOM] > release_ns)
+    while (since < CARD_ROOM
+           && cards[card].received_ns[(cards[card].received - since - 1u) % CARD_ROOM] > release_ns)
         since++;
-    return queues[hop_of(flow, 0)->task].count + since < guest.arguments.card.ring;
+    return queues[hop_of(flow, 0)->task].count + since < guest.arguments.card[card].ring;
 }
 
 /* An item comes to its first hop, if there is room for it. A drop names that task if it is the
@@ -197,13 +206,13 @@ static hp_u32 is_for_us(hp_u64 place) {
 }
 
 /* So is what another machine sends. */
-static void come_by_card(hp_u32 vcpu) {
-    const struct message message = *(const struct message *)card_look();
+static void come_by_card(hp_u32 vcpu, hp_u32 card) {
+    const struct message message = *(const struct message *)card_look(card);
     hp_u32 flow = place_flow(message.place);
 
-    card_drop();
-    if (flow >= MAX_FLOWS || place_hop(message.place) > 0 || !guest.arguments.flow[flow].comes
-        || !is_here(flow_of(message.place), 0))
+    card_drop(card);
+    if (flow >= MAX_FLOWS || place_hop(message.place) > 0
+        || guest.arguments.flow[flow].comes != card || !is_here(flow_of(message.place), 0))
         refuse_message("the card brings what is not for this domain");
     come_in(vcpu, message.place, message.ns);
 }
@@ -216,8 +225,8 @@ void flows_happen(hp_u32 vcpu) {
         come(vcpu);
         return;
     }
-    if (next_end == CARD) {
-        come_by_card(vcpu);
+    if (next_end >= CARDS) {
+        come_by_card(vcpu, next_end - CARDS);
         return;
     }
     message = wire_take(ends[next_end].in, ends[next_end].room);
@@ -251,10 +260,10 @@ const struct item *flows_oldest(hp_u32 task) {
 }
 
 void flows_drop_oldest(hp_u32 task, hp_u64 now_ns) {
-    hp_u32 at = queues[task].first;
+    hp_u32 at = queues[task].first, card = flow_of(items[at].place)->comes;
 
-    if (flow_of(items[at].place)->comes && place_hop(items[at].place) == 0)
-        received_ns[received++ % CARD_ROOM] = now_ns;
+    if (card != HP_NONE && place_hop(items[at].place) == 0)
+        cards[card].received_ns[cards[card].received++ % CARD_ROOM] = now_ns;
     queues[task].count--;
     queues[task].first = items[at].next;
     items[at].next = unused;
@@ -286,7 +295,8 @@ hp_u32 flows_pass_on(hp_u32 vcpu, hp_u64 place, hp_u64 ticks, hp_u64 now_ns) {
     const struct end *end;
 
     place = place_next(place);
-    if (has_left && flow->goes && !card_send(&(struct message){place, {ticks}}))
+    if (has_left && flow->goes != HP_NONE
+        && !card_send(flow->goes, &(struct message){place, {ticks}}))
         refuse_message("the card takes no more");
     if (is_here(flow, has_left ? 0 : hop)) {
         if (has_left)

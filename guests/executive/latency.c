@@ -37,12 +37,12 @@ _Noreturn void run_device(void) {
     while (counter() < horizon) {
         sleep();
         take_interrupts();
-        while ((message = (const struct message *)card_look()) != 0) {
+        while ((message = (const struct message *)card_look(0)) != 0) {
             hp_u64 due = clock_ticks(&guest.clock, message->ns);
 
             put(HP_RECORD_RESPONSE, due, 0, HP_RECORD_NONE, place_number(message->place),
                 counter() - due);
-            card_drop();
+            card_drop(0);
         }
     }
     end();

@@ -80,16 +80,18 @@ static void prepare_events(void) {
     }
 }
 
-static void prepare_card(void) {
-    const struct card *card = &guest.arguments.card;
+static void prepare_cards(void) {
+    for (hp_u32 i = 0; i < MAX_CARDS; i++) {
+        const struct card *card = &guest.arguments.card[i];
 
-    if (card->interrupt == 0)
-        return;
-    if (!card_init(card->address, card->place - RAM_START)) {
-        print("executive: no network card\n");
-        stop();
+        if (card->interrupt == 0)
+            continue;
+        if (!card_init(i, card->address, card->place - RAM_START)) {
+            print("executive: no network card\n");
+            stop();
+        }
+        enable_device((hp_u32)card->interrupt);
     }
-    enable_device((hp_u32)card->interrupt);
 }
 
 static void start_others(void) {
@@ -116,7 +118,7 @@ _Noreturn void guest_main(const void *tree) {
     case WORKLOAD_TASKS:
         executive_init();
         prepare_events();
-        prepare_card();
+        prepare_cards();
         start_others();
         executive_run(0);
     case WORKLOAD_CLOCKTICK:
@@ -124,10 +126,10 @@ _Noreturn void guest_main(const void *tree) {
     case WORKLOAD_RESPONSE:
         run_response();
     case WORKLOAD_DEVICE:
-        prepare_card();
+        prepare_cards();
         run_device();
     case WORKLOAD_OUTSIDE:
-        prepare_card();
+        prepare_cards();
         run_outside();
     case WORKLOAD_SPIN:
     case WORKLOAD_YIELD_STORM:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The machine at the other end of the network: where the items of flows come from that enter by a
-// card, and where those go that leave by one. It has a pcpu for itself and no tasks.
+// The machine at the other end of the networks: where the items of flows come from that enter by a
+// card, and where those go that leave by one. It has a pcpu for itself, no tasks, and for each card
+// of the system one with the same number.
 //
 // An item is sent at the instant at which its source releases it, to some instructions, and carries
 // that instant: this machine wakes before and counts. Each that arrives is an ITEM in the ring,
@@ -19,9 +20,11 @@ static struct sources sources;
 static void take_arrivals(void) {
     const struct message *message;
 
-    while ((message = (const struct message *)card_look()) != 0) {
-        put(HP_RECORD_ITEM, counter(), HP_RECORD_NONE, HP_RECORD_NONE, 0, message->place);
-        card_drop();
+    for (hp_u32 i = 0; i < guest.arguments.cards; i++) {
+        while ((message = (const struct message *)card_look(i)) != 0) {
+            put(HP_RECORD_ITEM, counter(), HP_RECORD_NONE, HP_RECORD_NONE, 0, message->place);
+            card_drop(i);
+        }
     }
 }
 
@@ -33,10 +36,12 @@ static hp_u64 next_ticks(void) {
 static void send_next(void) {
     hp_u64 ticks = next_ticks(), release_ns = sources_next_ns(&sources);
     hp_u64 place = sources_release(&sources);
+    hp_u32 card = guest.arguments.flow[place_flow(place)].comes;
 
     while (counter() < ticks)
         continue;
-    while (!card_send(&(struct message){place, {.ns = release_ns}}) && counter() < horizon_ticks())
+    while (!card_send(card, &(struct message){place, {.ns = release_ns}})
+           && counter() < horizon_ticks())
         take_arrivals(); /* so that who is to receive this one need not wait to send */
 }
 

@@ -57,7 +57,8 @@ static inline hp_u32 sources_begin(struct sources *sources, hp_u32 number, hp_u3
     struct source *source = &sources->of_flow[number];
 
     source->first = HP_NONE;
-    if (flow->clients == 0 && !(flow->comes && sources->told->workload == WORKLOAD_TASKS)) {
+    if (flow->clients == 0
+        && (flow->comes == HP_NONE || sources->told->workload == WORKLOAD_OUTSIDE)) {
         source->next = task_first_job(&flow->source, source_name(sources->told->seed, number));
         heap_push(&sources->releases, source->next.release_ns, number);
     }
@@ -74,7 +75,7 @@ static inline hp_u32 sources_have(const struct arguments *told, const struct flo
     const struct hop *first = &told->hop[flow->first_hop];
 
     if (told->workload == WORKLOAD_OUTSIDE)
-        return flow->comes;
+        return flow->comes != HP_NONE;
     return first->domain == told->domain && (task == HP_NONE || first->task == task);
 }
 

@@ -6,12 +6,11 @@
 // of runs and counts do not depend on the threads. The caller's thread only waits, and looks now
 // and then whether Ctrl-C was pressed; runs under way then end early and nothing is returned.
 
-#include "hosts/sim/simulation.h"
+#include "hosts/sim/count_rows.h"
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <nanobind/nanobind.h>
@@ -30,50 +29,9 @@ namespace {
 constexpr u64 INSTANTS_AT_ONCE = u64{1} << 17;
 constexpr auto LOOK_EVERY = std::chrono::milliseconds(50);
 
-// Rows of numbers below 2^63; -1 where a task has no response time.
-constexpr std::size_t TASK_FIELDS = 9, VCPU_FIELDS = 2;
-using Number = std::int64_t;
 template <std::size_t fields>
 using Rows = nb::ndarray<Number, nb::shape<-1, fields>, nb::c_contig, nb::device::cpu>;
 using Column = nb::ndarray<Number, nb::shape<-1>, nb::c_contig, nb::device::cpu>;
-
-// The mean of all responses to the nearest nanosecond, halves up: of the exact sum, long division
-// by a count below 2^63 whose quotient, a mean of 64-bit numbers, fits.
-Ns mean_ns(const Histogram &responses) {
-    const u64 count = responses.count();
-    u64 rest = responses.sum_high() % count;
-    u64 mean = 0;
-
-    for (u32 bit = 64; bit-- > 0;) {
-        rest = rest << 1 | (responses.sum_low() >> bit & 1);
-        mean <<= 1;
-        if (rest >= count) {
-            rest -= count;
-            mean |= 1;
-        }
-    }
-    return mean + (rest >= count - rest);
-}
-
-void write_task(const TaskRun &task, Ns end_ns, Number *row) {
-    const Histogram &responses = task.responses;
-    const u64 finished = responses.count();
-    const u64 counts[] = {task.next.job, task.late, task.due(end_ns), finished};
-    u64 times[] = {NEVER, NEVER, NEVER, NEVER, NEVER};
-
-    if (finished != 0) {
-        times[0] = responses.min_ns();
-        times[1] = mean_ns(responses);
-        times[2] = responses.percentile_ns(50);
-        times[3] = responses.percentile_ns(99);
-        times[4] = responses.max_ns();
-    }
-    static_assert(std::size(counts) + std::size(times) == TASK_FIELDS);
-    for (u64 count : counts)
-        *row++ = static_cast<Number>(count);
-    for (u64 time : times)
-        *row++ = time == NEVER ? -1 : static_cast<Number>(time);
-}
 
 class Batch {
   public:
@@ -173,8 +131,8 @@ class Batch {
         for (const FlowRun &flow : simulation.flows())
             misses += flow.late();
         for (const VcpuCount &vcpu : simulation.vcpus()) {
-            *vcpu_row++ = static_cast<Number>(vcpu.supply_ns);
-            *vcpu_row++ = static_cast<Number>(vcpu.donated_ns);
+            write_vcpu(vcpu, vcpu_row);
+            vcpu_row += VCPU_FIELDS;
         }
         misses_[number] = static_cast<Number>(misses);
     }

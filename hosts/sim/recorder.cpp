@@ -19,9 +19,12 @@ namespace {
 
 } // namespace
 
-Recorder::Recorder(const std::string &path) : file_(open(path.c_str(), O_WRONLY | O_APPEND)) {
+Recorder::Recorder(const std::string &path) : Recorder(open(path.c_str(), O_WRONLY | O_APPEND)) {
     if (file_ < 0)
         fail(path);
+}
+
+Recorder::Recorder(int file) : file_(file) {
     records_.reserve(FLUSH_AT + FLUSH_AT / 4);
 }
 

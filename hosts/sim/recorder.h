@@ -31,6 +31,8 @@ class Recorder {
   public:
     Recorder() = default;
     explicit Recorder(const std::string &path);
+    // Of a file that is open for writing, which it closes at its end.
+    explicit Recorder(int file);
     ~Recorder();
     Recorder(const Recorder &) = delete;
     Recorder &operator=(const Recorder &) = delete;

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.support.browser import Page
 from tests.support.printed import checked
 
 from hyperperiod.analysis.fit import exact
@@ -83,6 +85,37 @@ def test_for_people() -> None:
     assert first.startswith("exsched-table2-unfitted under partitioned-hsf-fp: optimal, least")
     assert "bandwidth bounds: the tasks' utilization 182.35 %" in result.stdout
     assert result.stderr == ""
+
+
+def test_a_page_shows_the_servers_of_each_pcpu(tmp_path: Path) -> None:
+    """On the page each server is as long as its bandwidth, and lies behind those before it."""
+    path = tmp_path / "fit.html"
+    _, found = object_of("fit", AVIONICS, "--heuristics", "--report", str(path))
+    page = Page(path)
+    assert page.open == []
+    assert "every domain's best on the grid 138.3 %" in page.text
+    bars = [float(x) / 640 for x in re.findall(r'width="([\d.]+)" height="24"\s+fill', page.source)]
+    shares = {one["name"]: (one["interface"] or {}).get("bandwidth") for one in found["domains"]}
+    drawn = [shares[name] for pcpu in found["pcpus"] for name in pcpu["domains"] if shares[name]]
+    assert bars == pytest.approx(drawn, abs=1e-4)
+    starts = [float(x) / 640 for x in re.findall(r'<rect x="([\d.]+)"', page.source)]
+    assert starts[:2] == pytest.approx([0, drawn[0]], abs=1e-4)
+    assert starts.count(0) == len(found["pcpus"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("policy", "wcet", "words"),
+    [("rtds", "1ms", "all pcpus a 20.0 %"), ("ptps", "11ms", "infeasible")],
+)
+def test_a_page_of_any_answer(tmp_path: Path, policy: str, wcet: str, words: str) -> None:
+    system = tmp_path / "small.toml"
+    system.write_text(
+        f'name = "small"\npolicy = "{policy}"\npcpus = 2\n[[domain]]\nname = "a"\n'
+        f'[[domain.task]]\nname = "t"\nperiod = "10ms"\nwcet = "{wcet}"\n'
+    )
+    path = tmp_path / "fit.html"
+    run("fit", str(system), "--heuristics", "--report", str(path))
+    assert words in Page(path).text
 
 
 def test_nothing_is_written_without_an_answer(tmp_path: Path) -> None:
@@ -217,8 +250,10 @@ def test_the_name_says_that_it_is_toml(tmp_path: Path) -> None:
 def test_a_driver_loop(tmp_path: Path) -> None:
     """Slices, periods and priorities; the file runs without a miss, and is not changed again."""
     file = tmp_path / "fitted.toml"
-    code, result = object_of("fit", WHEELS, "-o", str(file))
+    page = tmp_path / "fit.html"
+    code, result = object_of("fit", WHEELS, "-o", str(file), "--report", str(page))
     assert (code, result["status"]) == (0, "optimal")
+    assert "sensor-4 wheel-4" in Page(page).text
     assert result["asked"]["rule"] == "sound"
     assert (result["events"]["found"], result["search"]["solver"]) == (None, None)
     assert [domain["priority"] for domain in result["domains"]] == [0, 1, 2, 3, 4]

@@ -4,6 +4,8 @@
 The build is strict, so that a warning ends it; that it does is shown by pages that are wrong.
 """
 
+import html
+import json
 import os
 import re
 import subprocess
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from docs.site_hook import TOP, site_link
+from tests.support.browser import acted, needs_browser, opened
 
 HOME = "https://example.org/repository"
 # What a page of the site loads when it is opened: scripts, styles, pictures, fonts, frames.
@@ -20,7 +23,47 @@ LOADED = re.compile(
     r'\bhref="([^"]*)"|url\(([^)]*)\)'
 )
 
-
+# In a lesson as slides: three keys, then the contrasts of all text below the least that WCAG 2.2
+# asks for (AA), in both colour schemes, and Escape. What was found ends up in the page.
+LESSON_READER = """
+const found = {}, press = (key) =>
+  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+const seen = () => [...document.querySelectorAll("article h1, article h2")]
+  .filter((one) => one.checkVisibility()).map((one) => one.firstChild.textContent);
+const numbers = (color) => [...color.match(/[\\d.]+/g).map(Number), 1].slice(0, 4);
+const over = (front, back) => back.map((c, i) => front[i] * front[3] + c * (1 - front[3]));
+const behind = (one) => !one ? [255, 255, 255] :
+  over(numbers(getComputedStyle(one).backgroundColor), behind(one.parentElement));
+const light = (color) => color.map((c) => c / 255)
+  .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+const contrast = (one) => {
+  const back = behind(one), ink = over(numbers(getComputedStyle(one).color), back);
+  const [dark, bright] = [light(back), light(ink)].sort((a, b) => a - b);
+  return (bright + 0.05) / (dark + 0.05);
+};
+found.opened = seen();
+["ArrowRight", "ArrowRight", "ArrowLeft"].forEach(press);
+found.moved = seen();
+found.focus = document.activeElement.firstChild.textContent;
+press("Escape");
+found.ended = seen();
+document.querySelectorAll("article details").forEach((one) => (one.open = true));
+const weak = document.createElement("style");
+weak.textContent = "* { transition: none !important } #weak { color: #aaa; background: #fff }";
+document.head.append(weak);
+document.querySelector("article").insertAdjacentHTML("beforeend", "<p id='weak'>weak</p>");
+for (const scheme of ["default", "slate"]) {
+  document.body.dataset.mdColorScheme = scheme;
+  const words = [...document.querySelectorAll("article *:not(.headerlink)")].filter((one) =>
+    [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
+  found[scheme] = words.filter((one) => one.checkVisibility() && contrast(one) < 4.5)
+    .map((one) => `${one.tagName} ${one.className || one.id} ${contrast(one).toFixed(2)}`);
+  found[scheme + "Words"] = words.length;
+}
+document.body.append(Object.assign(document.createElement("pre"), { id: "found",
+  textContent: JSON.stringify(found) }));
+"""
 CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 # A list inside a list: GitHub is content with two spaces, the site takes four.
 SHALLOW = re.compile(r"^ {1,3}(?:[-*]|\d+\.) .*", re.MULTILINE)
@@ -117,6 +160,46 @@ def test_nothing_is_loaded_from_another_machine(site: Path) -> None:
     assert [name for file in files for name in foreign(loaded(file.read_text()))] == []
     # The theme's script asks GitHub about a repository that stands in the page like this.
     assert [file for file in files if 'data-md-component="source"' in file.read_text()] == []
+
+
+def test_lessons_can_be_read_without_seeing_them(site: Path) -> None:
+    """One title, headings in order, a name for each picture, column and button that unfolds."""
+    pages = sorted((site / "lessons").glob("*.html"))
+    assert len(pages) == 12
+    for page in pages:
+        article = re.search(r"<article.*?</article>", page.read_text(), re.DOTALL)
+        assert article
+        levels = re.findall(r"<h(\d)", article[0])
+        assert levels == ["1", *["2"] * 7], page
+        alts = re.findall(r'<img alt="([^"]*)"', article[0])
+        assert len(alts) == article[0].count("<img") > 0
+        assert min(map(len, alts)) > 40, page
+        assert article[0].count("<summary>") == article[0].count("<details>") == 2, page
+        assert "<th></th>" not in article[0], page
+
+
+@needs_browser
+def test_a_lesson_is_slides_by_the_keyboard_and_its_letters_are_seen(
+    site: Path, tmp_path: Path
+) -> None:
+    lesson = site / "lessons" / "back-to-back.html"
+    # The theme's own script asks for the search index, which a browser gives no file.
+    page = lesson.with_name("quiet.html")
+    page.write_text(re.sub(r'<script src="[^"]*bundle[^"]*"></script>', "", lesson.read_text()))
+    try:
+        shown = opened(acted(page, LESSON_READER), tmp_path, "?slides")
+    finally:
+        page.unlink()
+        page.with_name("acted.html").unlink()
+    text = re.search(r'<pre id="found">(.*?)</pre>', shown, re.DOTALL)
+    assert text
+    found = json.loads(html.unescape(text[1]))
+    title = "Lesson 2: the server that does more harm by idling"
+    assert found["opened"] == [title]
+    assert found["moved"] == [found["focus"]] == ["The system"]
+    assert found["ended"][:3] == [title, "The system", "The question"]
+    assert found["defaultWords"] == found["slateWords"] > 100
+    assert found["default"] == found["slate"] == ["P weak 2.32"]
 
 
 def test_search_finds_words_of_every_page(site: Path) -> None:

@@ -52,9 +52,12 @@ static void print_flow(const struct arguments *told, hp_u32 number) {
                flow->source.period_ns, flow->source.offset_ns, flow->source.jitter_ns, flow->burst,
                flow->queue);
     for (hp_u32 i = 0; i < flow->hops; i++)
-        printf(" %s%u.%u%s", i == 0 && flow->comes ? "@" : "",
-               told->hop[flow->first_hop + i].domain, told->hop[flow->first_hop + i].task,
-               i + 1u == flow->hops && flow->goes ? "@" : "");
+        printf(" %u.%u", told->hop[flow->first_hop + i].domain,
+               told->hop[flow->first_hop + i].task);
+    if (flow->comes != HP_NONE)
+        printf(" comes %u", flow->comes);
+    if (flow->goes != HP_NONE)
+        printf(" goes %u", flow->goes);
     printf("\n");
 }
 
@@ -70,9 +73,13 @@ static void print_arguments(const struct arguments *told) {
     for (hp_u32 i = 0; i < told->wires; i++)
         printf("wire %u %u %llu %llu\n", told->wire[i].domain, told->wire[i].port,
                told->wire[i].offset, told->wire[i].room);
-    if (told->card.interrupt > 0)
-        printf("card %llu %llu %llu %llu\n", told->card.interrupt, told->card.address,
-               told->card.place, told->card.ring);
+    for (hp_u32 i = 0; i < MAX_CARDS; i++) {
+        const struct card *card = &told->card[i];
+
+        if (card->interrupt > 0)
+            printf("card %u %llu %llu %llu %llu\n", i, card->interrupt, card->address, card->place,
+                   card->ring);
+    }
 }
 
 static int read_arguments(void) {

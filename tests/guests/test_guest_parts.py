@@ -75,8 +75,8 @@ WIRE = "wire=1:9:65536:4"
 def test_flows_and_wires_are_understood(built: Path) -> None:
     code, said = read_arguments(
         built,
-        f"{ROOM} {HOP} {FLOW} {WIRE} flow=255:s:9:0:0:2:16300:@0.0@ wire=7:63:131072:16384"
-        " flow=4:c:10:50:30:60:61:0.0 card=48:167772160:1342177280:64",
+        f"{ROOM} {HOP} {FLOW} {WIRE} flow=255:s:9:0:0:2:16300:@7,0.0,@0 wire=7:63:131072:16384"
+        " flow=4:c:10:50:30:60:61:0.0 card=7:48:167772160:1342177280:64 card=0:49:0:0:1",
     )
     assert (code, said[1:]) == (
         0,
@@ -84,10 +84,11 @@ def test_flows_and_wires_are_understood(built: Path) -> None:
             f"task 4 10 5 4 9 0 0 0 {NONE}",
             "flow 3 0 2500 7 2 1 4 0.0 1.5 0.0",
             "clients 4 10 50 30 60 61 0.0",
-            "flow 255 1 9 0 0 2 16300 @0.0@",
+            "flow 255 1 9 0 0 2 16300 0.0 comes 7 goes 0",
             "wire 1 9 65536 4",
             "wire 7 63 131072 16384",
-            "card 48 167772160 1342177280 64",
+            "card 0 49 0 0 1",
+            "card 7 48 167772160 1342177280 64",
         ],
     )
 
@@ -141,11 +142,15 @@ def test_flows_and_wires_are_understood(built: Path) -> None:
         ("wire=1:64:65536:4", "wire=1:64:65536:4", "DOMAIN:PORT"),
         ("wire=1:1:65537:4", "wire=1:1:65537:4", "a page"),
         (" ".join([WIRE] * 33), WIRE, "32 wires"),
-        ("flow=0:p:1:0:0:1:1:@", "flow=0:p:1:0:0:1:1:@", "has hops"),
-        ("card=48:167772160:1", "card=48:167772160:1", "INTERRUPT:ADDRESS"),
-        ("card=1020:0:0:1", "card=1020:0:0:1", "INTERRUPT:ADDRESS"),
-        ("card=48:1073741824:0:1", "card=48:1073741824:0:1", "INTERRUPT:ADDRESS"),
-        ("card=31:0:0:1", "card=31:0:0:1", "32 to 1019"),
+        ("flow=0:p:1:0:0:1:1:@0", "flow=0:p:1:0:0:1:1:@0", "has hops"),
+        ("flow=0:p:1:0:0:1:1:@8,0.0", "flow=0:p:1:0:0:1:1:@8,0.0", "@0 to @7"),
+        ("flow=0:p:1:0:0:1:1:0.0,@0,0.0", "flow=0:p:1:0:0:1:1:0.0,@0,0.0", "before the card"),
+        ("card=0:48:167772160:1", "card=0:48:167772160:1", "INTERRUPT:ADDRESS"),
+        ("card=0:1020:0:0:1", "card=0:1020:0:0:1", "INTERRUPT:ADDRESS"),
+        ("card=0:48:1073741824:0:1", "card=0:48:1073741824:0:1", "INTERRUPT:ADDRESS"),
+        ("card=0:31:0:0:1", "card=0:31:0:0:1", "32 to 1019"),
+        ("card=8:48:0:0:1", "card=8:48:0:0:1", "0 to 7"),
+        ("card=0:48:0:0:1 card=0:49:0:0:1", "card=0:49:0:0:1", "with this number"),
     ],
 )
 def test_what_is_wrong_is_named(built: Path, text: str, word: str, why: str) -> None:

@@ -11,8 +11,7 @@ from tests.linux.whole import session
 from tests.support.on_linux import need_linux
 
 # Each thread sums up so many bytes in its period, without the lock of Python; from SIGUSR1 on it
-# never sleeps. No timer of theirs may be late to save wakes (PR_SET_TIMERSLACK), as of control
-# loops.
+# never sleeps. As in control loops, no timer may be late to save wakes (PR_SET_TIMERSLACK).
 PLANT = """\
 import ctypes, signal, threading, time, zlib
 

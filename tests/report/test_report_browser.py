@@ -8,23 +8,17 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from tests.support import sample_report as sample
-from tests.support.browser import acted, needs_browser, opened
+from tests.support.browser import acted, drawn, needs_browser, opened
 from tests.support.sample_report import late_page
 
 from hyperperiod.analysis import analyze
+from hyperperiod.model import load_system
 from hyperperiod.report import compare_report, write_report
+from hyperperiod.report import windows as windows_module
 from hyperperiod.runs import simulate
 
 pytestmark = needs_browser
-
-
-def drawn(dom: str, name: str) -> int:
-    """A number that the timeline says about itself."""
-    tag = re.search(r'<canvas id="timeline"[^>]*>', dom)
-    assert tag is not None
-    found = re.search(rf'data-{name}="(\d+)"', tag.group())
-    assert found is not None, tag.group()
-    return int(found.group(1))
+SYSTEMS = Path(__file__).parents[2] / "systems"
 
 
 @pytest.fixture
@@ -47,11 +41,12 @@ def test_the_address_chooses_the_view(page: Path, tmp_path: Path) -> None:
     assert "0 to 24 ns" in dom
 
 
-def test_keys_zoom_and_pan(page: Path, tmp_path: Path) -> None:
+def test_keys_zoom_and_pan_and_other_data_keep_the_view(page: Path, tmp_path: Path) -> None:
     keys = """
       const press = (key) => document.getElementById("timeline")
         .dispatchEvent(new KeyboardEvent("keydown", { key }));
       press("+"); press("ArrowLeft"); press("ArrowLeft");
+      showTimeline(JSON.parse(document.getElementById("data").textContent));
     """
     dom = opened(acted(page, keys), tmp_path)
     assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 20)
@@ -125,6 +120,111 @@ def test_the_number_of_misses_leads_to_a_late_miss(
     assert "first miss of video.rescale, at 3.05 s" in dom
     assert "video · rescale, job 0" in dom
     assert "✗ missed its deadline" in dom
+
+
+def test_between_windows_columns_say_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows_module, "START", 1000)
+    monkeypatch.setattr(windows_module, "RECORDS", 1000)
+    trace, page = tmp_path / "overload.hpt", tmp_path / "overload.html"
+    system = load_system(SYSTEMS / "overload.toml")
+    result = simulate(system, 40_000_000_000, trace_path=trace)
+    write_report(page, system, analyze(system), result, trace)
+    point = """
+      const canvas = document.getElementById("timeline");
+      const box = canvas.getBoundingClientRect();
+      setTimeout(() => {
+        document.title = [70, 130, 270].map((top) => {
+          canvas.dispatchEvent(new PointerEvent("pointermove",
+            { clientX: box.left + 600, clientY: box.top + top }));
+          return document.getElementById("tip").textContent;
+        }).join("; ");
+      }, 500);
+    """
+    dom = opened(acted(page, point), tmp_path, "#zoom=15s,15.1s")
+    title = re.search(r"<title>(.*?); (.*?); (.*?)</title>", dom)
+    assert title is not None
+    pcpu, server, task = title.groups()
+    assert re.match(r"pcpu 0control: \d\d\.\d %video: \d\d\.\d %\d+ switches15\.\d+ s to", pcpu)
+    assert re.match(r"controlpaid \d+\.\d % of its budgets15\.\d+ s to", server)
+    assert re.match(r"video · frame(✗ 1|no deadline) missed(longest|no job)", task)
+    assert drawn(dom, "shapes") > 20
+    assert "trace draw TRACE --from 15000000000ns --to 15100000000ns --out part.svg" in dom
+
+
+@pytest.mark.slow
+def test_frames_of_ten_million_records_are_short(tmp_path: Path) -> None:
+    """60 in a second while the view moves: the best of five of each frame, for busy machines."""
+    trace, page = tmp_path / "long.hpt", tmp_path / "long.html"
+    system = load_system(SYSTEMS / "flight-control.toml")
+    result = simulate(system, 2_400_000_000_000, trace_path=trace)
+    assert trace.stat().st_size > 32 * 10_000_000
+    write_report(page, system, analyze(system), result, trace)
+    assert page.stat().st_size < 2_000_000
+    measure = """
+      const canvas = document.getElementById("timeline");
+      const took = (key) => {
+        const start = performance.now();
+        canvas.dispatchEvent(new KeyboardEvent("keydown", { key }));
+        return performance.now() - start;
+      };
+      const views = ["0", ...Array(24).fill("+")].map((key) => [took(key), ...Array(2).fill(
+        ["ArrowRight", "ArrowLeft"]).flat().map(took)]);
+      const best = views.map((times) => Math.min(...times)).sort((a, b) => a - b);
+      document.title = `${best[12]} ${best[24]}`;
+    """
+    dom = opened(acted(page, measure), tmp_path, real_time=True)
+    title = re.search(r"<title>([\d.]+) ([\d.]+)</title>", dom)
+    assert title is not None
+    median_ms, longest_ms = map(float, title.groups())
+    print(f"{page.stat().st_size} bytes; a frame: {median_ms:.1f} ms, at most {longest_ms:.1f} ms")
+    assert 0 < median_ms < 1000 / 60
+
+
+def test_misses_jobs_and_events_are_gone_through_and_a_span_is_measured(tmp_path: Path) -> None:
+    trace, page = tmp_path / "overload.hpt", tmp_path / "overload.html"
+    system = load_system(SYSTEMS / "overload.toml")
+    result = simulate(system, 1_000_000_000, trace_path=trace)
+    write_report(page, system, analyze(system), result, trace)
+    act = """
+      const canvas = document.getElementById("timeline");
+      const said = [];
+      const tell = () => said.push(document.getElementById("about").textContent);
+      const press = (keys, options = {}) => keys.split(" ").forEach((key) =>
+        canvas.dispatchEvent(new KeyboardEvent("keydown", { key, ...options })));
+      const point = (kind, clientX, clientY, shiftKey = false) =>
+        canvas.dispatchEvent(new PointerEvent(kind, { clientX, clientY, shiftKey, pointerId: 1 }));
+      canvas.setPointerCapture = () => {};
+      setTimeout(() => {
+        press("n n n"); tell();
+        press("p"); tell();
+        document.querySelector("[data-do=worst]").click(); tell();
+        location.hash = "#zoom=0,200ms";
+        dispatchEvent(new HashChangeEvent("hashchange"));
+        press(Array(5).fill("ArrowRight").join(" "), { shiftKey: true }); tell();
+        const box = canvas.getBoundingClientRect();
+        const [left, top] = [(share) => box.left + 176 + (box.width - 182) * share, box.top + 268];
+        point("pointerdown", left(0.13), top); point("pointerup", left(0.13), top); tell();
+        point("pointerdown", left(0.25), top, true); point("pointermove", left(0.75), top, true);
+        point("pointerup", left(0.75), top, true);
+        document.title = said.join("| ");
+      }, 500);
+    """
+    dom = opened(acted(page, act), tmp_path)
+    title = re.search(r"<title>(.*?)</title>", dom)
+    assert title is not None
+    third, second, worst, event, clicked = title[1].split("| ")
+    assert third == (
+        "video.frame, job 2: 58 ms from 80 ms on. It ran 18 ms in 5 pieces; meanwhile on its pcpu:"
+        " control.loop 30 ms, idle 6 ms, its other jobs 4 ms."
+    )
+    assert second.startswith("video.frame, job 1: ")
+    assert worst.startswith("video.frame, job 21: 150 ms ")
+    assert event == "16 ms (2 ms from the last): pcpu 0: video.frame"
+    assert clicked.startswith("video.frame, job 0: 48 ms from 0 on. It ran 18 ms in ")
+    assert drawn(dom, "measured") == 100_000_000
+    assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 200_000_000)
 
 
 def test_a_window_can_be_chosen_from_the_list_and_by_its_address(

@@ -9,7 +9,11 @@ import pytest
 from tests.support import sample_report as sample
 from tests.support.browser import Page
 
+from hyperperiod.model import load_system, parse_policy, with_policy
 from hyperperiod.report import compare_report, write_report
+from hyperperiod.runs import simulate
+
+LENDING = Path(__file__).parents[2] / "docs" / "lessons" / "lending.toml"
 
 
 def report(folder: Path, **changed: Any) -> Page:
@@ -111,7 +115,27 @@ def test_a_comparison_shows_every_run(tmp_path: Path) -> None:
     assert "by-hand: ptps, crps" in page.text
     assert "no deadline missed in 3 jobs" in page.text
     assert "1 deadline missed of 3 jobs" in page.text
+    assert re.search(
+        r"Missed deadlines of \w+ · \w: \d+.\d % with crps, 0.0 % with ptps", page.text
+    )
     assert page.source.count("<svg viewBox") == 1 + 2 + 2  # all jobs, two tasks, two spreads
+
+
+def test_a_comparison_says_what_differs_most(tmp_path: Path) -> None:
+    """The page names the response with the largest ratio: 7 to 1 ms here, beside 7 to 3."""
+    system = load_system(LENDING)
+    found = {
+        policy: simulate(with_policy(system, parse_policy(policy)), 40_000_000)
+        for policy in ("ptps", "wcps", "crps")
+    }
+    path = tmp_path / "compare.html"
+    compare_report(path, list(found.values()))
+    page = Page(path)
+    sentence = "control · act: 7 ms with wcps, 1 ms with ptps and crps, 7 times as long."
+    assert f"Longest response of {sentence}" in page.text
+    assert re.findall(r'width="([\d.]+)" fill', page.source) == ["45.7", "320.0", "45.7"]
+    compare_report(path, [found["crps"]] * 2)
+    assert "What differs most" not in Page(path).text
 
 
 def test_a_comparison_without_distributions_has_its_tables(tmp_path: Path) -> None:

@@ -50,11 +50,30 @@ def test_a_part_of_the_run_is_drawn(trace: str, tmp_path: Path) -> None:
     assert all(128 <= x <= 800 for x in places)
 
 
+def test_a_narrow_picture_keeps_its_text_inside_and_does_without_colour(
+    trace: str, tmp_path: Path
+) -> None:
+    picture = tmp_path / "narrow.svg"
+    part = ("--from", "1990ms", "--to", "2040ms", "--width", "85")
+    done = run("trace", "draw", trace, *part, "--out", str(picture))
+    assert done.exit_code == 0, done.output
+    root = ET.parse(picture).getroot()
+    width = int(root.attrib["width"])
+    assert width == round(85 / 25.4 * 96), "85 mm"
+    for one in root.iter("{http://www.w3.org/2000/svg}text"):
+        text, anchor = "".join(one.itertext()), one.get("text-anchor", "start")
+        length = 6.6 * len(text) / (2 if anchor == "middle" else 1)
+        assert float(one.attrib["x"]) + length <= width + 1, text
+    fills = {one.get("fill", "") for one in root.iter("{http://www.w3.org/2000/svg}rect")}
+    assert any(fill.startswith("url(#h") for fill in fills), "time on another's budget is hatched"
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (("--out", "x.png"), "--out: found 'x.png'; allowed: a name that ends in .svg"),
         (("--from", "3s", "--out", "x.svg"), "--from: found 3s; allowed: an instant before"),
+        (("--width", "5", "--out", "x.svg"), "5 is not in the range 60<=x<=1000"),
         (("--from", "2ms", "--to", "1ms", "--out", "x.svg"), "--from: found 2ms; allowed: an"),
     ],
 )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A page in a real browser, as it is after its scripts have run."""
 
+import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -19,12 +20,16 @@ needs_browser = pytest.mark.skipif(
 )
 
 
-def opened(page: Path, tmp_path: Path, hash_: str = "") -> str:
-    """The page as it is after its scripts have run. Console messages fail the test."""
+def opened(page: Path, tmp_path: Path, hash_: str = "", *, real_time: bool = False) -> str:
+    """The page as it is after its scripts have run. Console messages fail the test.
+
+    In real time it is as it is once loaded, and its clock goes on while scripts run.
+    """
     assert BROWSER is not None
+    flags = [flag for flag in FLAGS if not (real_time and flag.startswith("--virtual-time"))]
     profile = f"--user-data-dir={tmp_path / 'profile'}"
     run = subprocess.run(
-        [BROWSER, *FLAGS, profile, f"{page.as_uri()}{hash_}"],
+        [BROWSER, *flags, profile, f"{page.as_uri()}{hash_}"],
         capture_output=True,
         text=True,
         timeout=120,
@@ -40,6 +45,15 @@ def acted(page: Path, script: str) -> Path:
     path = page.with_name("acted.html")
     path.write_text(page.read_text().replace("</body>", f"<script>{script}</script></body>"))
     return path
+
+
+def drawn(dom: str, name: str) -> int:
+    """A number that the timeline says about itself."""
+    tag = re.search(r'<canvas id="timeline"[^>]*>', dom)
+    assert tag is not None
+    found = re.search(rf'data-{name}="(\d+)"', tag.group())
+    assert found is not None, tag.group()
+    return int(found.group(1))
 
 
 class Page(HTMLParser):

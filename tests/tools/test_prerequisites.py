@@ -27,10 +27,10 @@ def machine(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def check(machine: Path) -> subprocess.CompletedProcess[str]:
+def check(machine: Path, *what: str) -> subprocess.CompletedProcess[str]:
     """`tools/prerequisites check python3` with nothing but this machine's programs."""
     return subprocess.run(
-        [machine / "bash", SCRIPT, "check", "python3"],
+        [machine / "bash", SCRIPT, "check", "python3", *what],
         env={"PATH": str(machine)},
         capture_output=True,
         text=True,
@@ -74,15 +74,16 @@ def test_old_python_is_refused(machine: Path) -> None:
 
 
 def test_what_xen_needs_is_asked_for_only_with_xen(machine: Path) -> None:
-    done = subprocess.run(
-        [machine / "bash", SCRIPT, "check", "python3", "xen"],
-        env={"PATH": str(machine)},
-        capture_output=True,
-        text=True,
-    )
+    done = check(machine, "xen")
     assert done.returncode == 3
     assert "qemu-system-arm device-tree-compiler gcc-aarch64-linux-gnu" in done.stderr
     assert check(machine).returncode == 0
+
+
+def test_what_the_playground_needs_is_named(machine: Path) -> None:
+    done = check(machine, "wasm")
+    assert done.returncode == 3
+    assert "apt-get install -y clang-19 lld-19 libc++-19-dev-wasm32" in done.stderr
 
 
 def test_without_a_machine_to_boot_the_demo_ends_well(machine: Path) -> None:

@@ -20,6 +20,7 @@ from hyperperiod.model import (
     PRESETS,
     Device,
     Domain,
+    FailedError,
     Flow,
     InputError,
     Interface,
@@ -27,8 +28,10 @@ from hyperperiod.model import (
     Source,
     System,
     Task,
+    load_system,
 )
 from hyperperiod.model.words import TaskKind
+from hyperperiod.resources import SYSTEMS
 from hyperperiod.trace.format import Kind, item_of
 
 MS = 1_000_000
@@ -75,24 +78,13 @@ LOOP = System(
 )
 
 
+TWO = load_system(SYSTEMS / "driver-domain.toml")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def built() -> None:
     xen_images.image("arm64")
     xen_images.guest()
-
-
-def test_packets_are_as_predicted() -> None:
-    request = RunRequest(LOOP, HORIZON_NS, seed=3)
-    (measured,) = run(request).flows
-    (predicted,) = sim.run(request.system, request.horizon_ns, request.seed).flows
-    assert (measured.items, measured.dropped) == (predicted.items, 0)
-    assert measured.response_ns is not None
-    assert predicted.response_ns is not None
-    for real, said in (
-        (measured.response_ns.min, predicted.response_ns.min),
-        (measured.response_ns.max, predicted.response_ns.max),
-    ):
-        assert abs(real - said) < HYPERVISOR_NS
 
 
 def test_who_is_outside_sees_each_reply_within_the_bound(tmp_path: Path) -> None:
@@ -183,6 +175,36 @@ def test_a_packet_every_15_us(tmp_path: Path) -> None:
     require_properties(tmp_path / "run.hpt")
 
 
+def flood(every_ns: int) -> System:
+    """More packets than a card holds wait until their driver has budget."""
+    (device,), (flow,), (io, control) = LOOP.devices, LOOP.flows, LOOP.domains
+    law = control.tasks[0].replace(wcet_ns=2 * US)
+    given = {
+        "devices": (device.replace(receive_ns=2 * US, send_ns=2 * US, queue=64),),
+        "domains": (
+            io.replace(interface=Interface(period_ns=2 * MS, budget_ns=200 * US)),
+            control.replace(tasks=(law,)),
+        ),
+        "flows": (
+            flow.replace(source=Source(kind="periodic", period_ns=every_ns), out=None, queue=100),
+        ),
+    }
+    return System.of({**vars(LOOP), **given})
+
+
+def test_a_flood_comes_in_its_order(tmp_path: Path) -> None:
+    (measured,) = run(RunRequest(flood(5 * US), 20 * MS, trace_path=tmp_path / "run.hpt")).flows
+    assert measured.items == 4000
+    assert measured.dropped > 3500
+    require_properties(tmp_path / "run.hpt")
+
+
+@pytest.mark.slow
+def test_a_flood_of_which_packets_are_lost() -> None:
+    with pytest.raises(FailedError, match=r"packet \d+ of flow loop was lost"):
+        run(RunRequest(flood(US), 40 * MS))
+
+
 def test_a_burst_that_the_card_has_no_room_for() -> None:
     (flow,) = LOOP.flows
     burst = Source(kind="periodic", period_ns=50 * MS, burst=257)
@@ -190,11 +212,49 @@ def test_a_burst_that_the_card_has_no_room_for() -> None:
         run(RunRequest(LOOP.replace(flows=(flow.replace(source=burst),)), MS))
 
 
-def test_one_card_is_all() -> None:
-    (device,) = LOOP.devices
-    (flow,) = LOOP.flows
-    devices = (device, device.replace(name="eth1"))
-    two = System.of({**vars(LOOP), "devices": devices, "flows": (flow.replace(out="eth1"),)})
-    assert two.flows[0].hops[-1] == "io.eth1 out"
-    with pytest.raises(InputError, match="device: found 2; allowed: at most 1 on Xen"):
-        run(RunRequest(two, MS))
+def test_two_devices_of_one_driver() -> None:
+    require_both_as_predicted(TWO, 100 * MS)
+
+
+@pytest.mark.slow
+def test_two_devices_of_two_drivers() -> None:
+    """A flow comes by the card of one and goes by that of the other."""
+    first, second = TWO.devices
+    second = second.replace(driver="other", priority=None)
+    other = Domain(name="other", interface=Interface(period_ns=MS, budget_ns=200 * US))
+    two = {"devices": (first, second), "domains": (*TWO.domains, other)}
+    flows = (TWO.flows[0].replace(out="eth1"), TWO.flows[1])
+    require_both_as_predicted(System.of({**vars(TWO), **two, "flows": flows}), 200 * MS)
+
+
+def require_both_as_predicted(system: System, horizon_ns: int) -> None:
+    """Bursts of eight wait for one another, each of them for Xen."""
+    measured = run(RunRequest(system, horizon_ns)).flows
+    predicted = sim.run(system, horizon_ns, 1).flows
+    for real, said, packets in zip(measured, predicted, (1, 8), strict=True):
+        assert (real.items, real.dropped) == (said.items, 0)
+        assert real.response_ns is not None
+        assert said.response_ns is not None
+        for one, other in (
+            (real.response_ns.min, said.response_ns.min),
+            (real.response_ns.max, said.response_ns.max),
+        ):
+            assert abs(one - other) < packets * HYPERVISOR_NS
+
+
+@pytest.mark.parametrize(
+    ("drivers", "message"),
+    [
+        (["io"] * 9, "device: found 9; allowed: at most 8 on Xen"),
+        (["io", "control", "gateway", "office"], "drivers: found 4; allowed: at most 3 on Xen"),
+    ],
+)
+def test_more_than_the_board_has(drivers: list[str], message: str) -> None:
+    device = TWO.devices[0].replace(priority=None)
+    devices = [
+        device.replace(name=f"eth{number}", driver=driver) for number, driver in enumerate(drivers)
+    ]
+    domains = [one.replace(scheduler=Scheduler.EDF) for one in TWO.domains]
+    many = System.of({**vars(TWO), "devices": devices, "domains": domains})
+    with pytest.raises(InputError, match=message):
+        run(RunRequest(many, MS))

@@ -24,6 +24,7 @@ from hyperperiod.cli.options import (
     read_maybe,
     read_share,
     read_time,
+    report_option,
     system_argument,
     wide_option,
 )
@@ -107,6 +108,7 @@ def _read_range(
 @click.option("--heuristics", is_flag=True, help="Without OR-Tools: no optimum, no bound of it.")
 @output_option("FILE.toml", "Write the fitted system.")
 @certificate_option
+@report_option
 @json_option
 @wide_option
 @click.pass_context
@@ -120,6 +122,7 @@ def fit(
     pcpus: int | None,
     out_file: str | None,
     certificate: str | None,
+    report_file: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -146,9 +149,10 @@ def fit(
         rule=LoopRule(options["rule"]),
     )
     system = read_system(system_file, policy, pinned=False, pcpus=pcpus)
-    require_different({"SYSTEM": system_file, "--output": out_file, "--certificate": certificate})
-    require_writable(out_file, "--output")
-    require_writable(certificate, "--certificate")
+    outputs = {"--output": out_file, "--certificate": certificate, "--report": report_file}
+    require_different({"SYSTEM": system_file, **outputs})
+    for option, file in outputs.items():
+        require_writable(file, option)
     with about(system_file), status(f"{system.name}: fitting") as show:
         fitted = fit_system(
             system, chosen, lambda progress: show(_progress_text(system.name, progress))
@@ -160,6 +164,12 @@ def fit(
                 path.write_text(_text(fitted, fitted.system), encoding="utf-8")
         if certificate is not None and out_file is not None:
             _certify(certificate, out_file)
+    if report_file is not None:
+        from hyperperiod.report import fit_page
+
+        with whole_file(report_file, "--report") as path:
+            assert path is not None, "there is a file"
+            fit_page(path, result)
     if as_json:
         click.echo(json_text(result))
     else:

@@ -97,15 +97,24 @@ def convert(trace_file: str, output: str) -> None:
     metavar="FILE.svg",
     help="Where to.",
 )
-def draw(trace_file: str, from_ns: int, to_ns: int | None, picture: str) -> None:
-    """Draw who ran and who paid between two instants as a picture."""
+@click.option(
+    "width_mm", "--width", type=click.IntRange(60, 1000), metavar="MM", help="Width, for a paper."
+)
+def draw(
+    trace_file: str, from_ns: int, to_ns: int | None, picture: str, width_mm: int | None
+) -> None:
+    """Draw who ran and who paid between two instants as a picture.
+
+    Nothing in it is told by colour alone: it may be printed in grey.
+    """
     from hyperperiod.report.schedule import schedule_svg
 
     require_different({"FILE": trace_file, "--out": picture})
     header, records = _read(trace_file)
     with whole_file(picture, "--out") as path:
         assert path is not None, "there is an output"
-        path.write_text(schedule_svg(header, records, from_ns, to_ns), encoding="utf-8")
+        text = schedule_svg(header, records, from_ns, to_ns, width_mm=width_mm)
+        path.write_text(text, encoding="utf-8")
 
 
 @trace.command()

@@ -29,7 +29,7 @@ from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.trace.format import RECORD
 
 BY_CARD = "@"
-"""Before the hops of a flow that comes by a card, and behind those of one that goes by one."""
+"""Before the number of a card: that by which a flow comes is before its hops, the other behind."""
 HOP = "h"
 """The kind of a task that is a hop."""
 NEVER = 2**64
@@ -164,14 +164,18 @@ def _overruns(system: System, domain: Domain) -> Iterator[str]:
 
 def flow_words(system: System, number: int | None) -> Iterator[str]:
     """The flows in which a domain has a part; without one all whose items come by a card."""
+    cards = [device.name for device in system.devices]
     for index, (flow, hops) in enumerate(zip(system.flows, hop_places(system), strict=True)):
         by_card = number is None and flow.via is not None
         if not by_card and all(where != number for where, _ in hops):
             continue
-        places = ",".join(f"{where}.{task}" for where, task in hops)
-        places = BY_CARD * bool(flow.via) + places + BY_CARD * bool(flow.out)
+        places = [f"{where}.{task}" for where, task in hops]
+        if flow.via is not None:
+            places.insert(0, f"{BY_CARD}{cards.index(flow.via)}")
+        if flow.out is not None:
+            places.append(f"{BY_CARD}{cards.index(flow.out)}")
         numbers = map(str, (*_source(flow.source), flow.queue))
-        yield ":".join([f"flow={index}", flow.source.kind.value[0], *numbers, places])
+        yield ":".join([f"flow={index}", flow.source.kind.value[0], *numbers, ",".join(places)])
 
 
 def _wires(system: System, number: int) -> Iterator[str]:

@@ -26,6 +26,8 @@ from hyperperiod.hosts.rings import new_records
 from hyperperiod.model import FailedError, System, hops_of, tasks_of
 from hyperperiod.trace.format import NONE, Item, Kind, Records, item_of
 
+NETWORK_FRAMES = 10_000
+"""What QEMU keeps of frames that a card has no room for; it loses what comes then."""
 Sources = Callable[[int, Sequence[int]], Sequence[int]]
 """When the source of a flow releases, as the draws say, given the instants at which items left."""
 
@@ -148,6 +150,11 @@ class _Way:
         entered = self._entered(flow)
         name = self.flows[flow].name
         for place, number in enumerate(sorted([*entered, *self.dropped[flow]])):
+            if number != place and self.flows[flow].via is not None:
+                raise FailedError(
+                    f"packet {place} of flow {name} was lost: where it came, more than"
+                    f" {NETWORK_FRAMES} waited for a driver without time even to drop them"
+                )
             if number != place:
                 raise FailedError(f"a guest has item {number} of flow {name} in place {place}")
         for number in entered:

@@ -208,11 +208,16 @@ def largest_responses(system: System, horizon_ns: int) -> list[int]:
 
 
 def make_scenario(
-    system: System, horizon_ns: int, seed: int, *, check: bool = False
+    system: System,
+    horizon_ns: int,
+    seed: int,
+    *,
+    check: bool = False,
+    kind: type[_sim.Scenario] = _sim.Scenario,
 ) -> _sim.Scenario:
     """The native scenario of a system whose interfaces are known."""
     system = partitions_alone(system)
-    scenario = _sim.Scenario(
+    scenario = kind(
         **_rules(system.policy),
         is_global=system.policy.scope is Scope.GLOBAL,
         pcpus=system.pcpus,

@@ -7,6 +7,7 @@ objects and a trace, and can be made again from them at any time.
 
 from hyperperiod.report.compare_page import compare_report
 from hyperperiod.report.explain_page import explain_page, explain_picture
+from hyperperiod.report.fit_page import fit_page
 from hyperperiod.report.system_page import write_report
 
-__all__ = ["compare_report", "explain_page", "explain_picture", "write_report"]
+__all__ = ["compare_report", "explain_page", "explain_picture", "fit_page", "write_report"]

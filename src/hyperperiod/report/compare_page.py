@@ -21,6 +21,7 @@ from hyperperiod.report.distribution import (
 )
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
+from hyperperiod.report.numbers import duration, percent
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color, dash
 from hyperperiod.trace.format import Header, Records, read
@@ -86,6 +87,30 @@ class ComparedRow:
     best: int | None
     trouble: float
 
+    @property
+    def missed_spread(self) -> float:
+        """By how much the share of missed deadlines differs between runs, from 0 to 1."""
+        shares = [cell.dmr or 0.0 for cell in self.cells]
+        return max(shares) - min(shares)
+
+    @property
+    def longest_ratio(self) -> float:
+        """The longest of the longest responses by the shortest; 1 where one is not known."""
+        longest = [cell.max_ns or 0 for cell in self.cells]
+        return max(longest) / min(longest) if min(longest) else 1.0
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs most: a sentence, and of each run its amount, as a share of the most and words.
+
+    That is a task's share of missed deadlines, or its longest response.
+    """
+
+    sentence: str
+    shares: tuple[float, ...]
+    words: tuple[str, ...]
+
 
 def compare_report(
     path: Path,
@@ -120,6 +145,7 @@ def compare_report(
         title=results[0].system,
         differs=_differs(results),
         sentences=sentences,
+        difference=_difference(rows, [run.name for run in runs]),
         runs=runs,
         rows=fold(rows, [row.trouble for row in rows]),
         overall=_overall(runs),
@@ -134,6 +160,36 @@ def _differs(results: Sequence[RunResult]) -> list[str]:
         key for key in ("policy", "host") if len({getattr(result, key) for result in results}) > 1
     ]
     return found or ["policy"]
+
+
+def _difference(rows: Sequence[ComparedRow], names: Sequence[str]) -> Difference | None:
+    """Returns what differs most between runs of these names; None if no task differs in it.
+
+    Missed deadlines go before the longest responses, of which that with the largest ratio counts.
+    """
+    if not rows:
+        return None
+    row = max(rows, key=lambda row: (row.missed_spread, row.longest_ratio))
+    amounts: Sequence[float]
+    if row.missed_spread:
+        amounts = [cell.dmr or 0.0 for cell in row.cells]
+        what, words, ratio = "Missed deadlines", [percent(one) for one in amounts], ""
+    elif row.longest_ratio > 1:
+        amounts = [cell.max_ns or 0 for cell in row.cells]
+        what, words = "Longest response", [duration(one) for one in amounts]
+        ratio = f", {row.longest_ratio:.3g} times as long"
+    else:
+        return None
+    ends = [
+        f"{words[amounts.index(end)]} with "
+        + " and ".join(name for name, amount in zip(names, amounts, strict=True) if amount == end)
+        for end in (max(amounts), min(amounts))
+    ]
+    return Difference(
+        f"{what} of {row.domain} · {row.task}: {', '.join(ends)}{ratio}.",
+        tuple(amount / max(amounts) for amount in amounts),
+        tuple(words),
+    )
 
 
 def _distributions(

@@ -21,6 +21,7 @@ _TEMPLATES: Final = Environment(
 )
 _TEMPLATES.filters.update(duration=duration, percent=percent, whole=whole)
 _TEMPLATES.globals.update(times=times)
+_TEMPLATES.policies["json.dumps_kwargs"] = {"sort_keys": False}
 
 
 def fill(template: str, **values: Any) -> str:

@@ -3,7 +3,8 @@
 
 A row is a vcpu: boxes where it runs, filled on its own budget, pale on extra time, hatched on
 somebody else's budget; below them a strip where its server pays. Items of flows are lines from row
-to row, swaps lines from top to bottom. The same schedule gives the same bytes.
+to row, swaps lines from top to bottom. Nothing is told by colour alone: a picture may be printed in
+grey. The same schedule gives the same bytes.
 """
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ from hyperperiod.trace.jobs import Job, jobs
 
 WIDTH, LEFT, RIGHT = 800, 128, 24
 HEAD, ROW, FOOT = 14, 46, 62
-BOX, STRIP = 22, 5
-TICKS: Final = 8
-"""About how many instants are named on the axis."""
+BOX, STRIP, LINE = 22, 5, 18
+NARROW_LEFT: Final = 112
+"""The room for names in a picture that is narrower than WIDTH."""
+MM: Final = 96 / 25.4
+"""Drawing units in a millimetre: text of 12 units is 9 pt high."""
+TICK: Final = 81
+"""About how many units are between two instants that are named on the axis, unless few fit."""
 MOST_BOXES: Final = 5_000
 """More than these can be told apart by nobody."""
 NAMESPACE: Final = 'xmlns="http://www.w3.org/2000/svg"'
@@ -98,6 +103,12 @@ class Scene(NamedTuple):
     from_ns: int
     to_ns: int
     step_ns: int
+    width: int
+
+    @property
+    def left(self) -> int:
+        """Where the time begins, behind the names of rows."""
+        return left_of(self.width)
 
     def shows(self, time_ns: int) -> bool:
         """Returns whether an instant (ns) lies in what is drawn."""
@@ -106,7 +117,7 @@ class Scene(NamedTuple):
     def x(self, time_ns: int) -> float:
         """The place of an instant, at the edge for one that lies beyond it."""
         inside = min(max(time_ns, self.from_ns), self.to_ns) - self.from_ns
-        return LEFT + (WIDTH - LEFT - RIGHT) * inside / (self.to_ns - self.from_ns)
+        return self.left + (self.width - self.left - RIGHT) * inside / (self.to_ns - self.from_ns)
 
     def y(self, row: str) -> int:
         """Returns where the top of a row is in the picture."""
@@ -125,26 +136,37 @@ def schedule_svg(
     *,
     step_ns: int | None = None,
     title: str | None = None,
+    width_mm: int | None = None,
 ) -> str:
     """The schedule of a trace between two instants as SVG; by default up to its horizon.
 
-    `step_ns` is between two named instants of the axis. InputError where nothing lies between the
+    `step_ns` is between two named instants of the axis. Text is 9 pt high, whatever the width;
+    without one the picture is as wide as a page. InputError where nothing lies between the
     instants, or more than a picture can show.
     """
     to_ns = header["horizon_ns"] if to_ns is None else to_ns
     if not from_ns < min(to_ns, header["horizon_ns"]):
         allowed = "an instant before --to and the end of the run"
         raise InputError("", None, "--from", format_time(from_ns), allowed)
+    width = WIDTH if width_mm is None else round(width_mm * MM)
     if step_ns is None:
-        step_ns = max(1, round(round_up((to_ns - from_ns) / TICKS)))
-    view = scene(header, records, (from_ns, to_ns), step_ns)
+        ticks = (width - left_of(width) - RIGHT) // TICK
+        step_ns = max(1, round(round_up((to_ns - from_ns) / max(4, ticks))))
+    view = scene(header, records, (from_ns, to_ns), step_ns, width)
     if len(view.boxes) > MOST_BOXES:
         allowed = f"at most {MOST_BOXES}: --from and --to choose a part"
         raise InputError("", None, "--to", f"{len(view.boxes)} stretches of time", allowed)
     return draw(view, title or f"{header['system']} under {header['policy']}")
 
 
-def scene(header: Header, records: Records, part: tuple[int, int], step_ns: int) -> Scene:
+def left_of(width: int) -> int:
+    """Where the time begins in a picture of some width."""
+    return LEFT if width >= WIDTH else NARROW_LEFT
+
+
+def scene(
+    header: Header, records: Records, part: tuple[int, int], step_ns: int, width: int
+) -> Scene:
     """The part of a trace between two instants (ns) as rows, boxes and marks."""
     from_ns, to_ns = part
     found = [
@@ -170,6 +192,7 @@ def scene(header: Header, records: Records, part: tuple[int, int], step_ns: int)
         from_ns,
         to_ns,
         step_ns,
+        width,
     )
 
 
@@ -215,8 +238,9 @@ def refills(header: Header, records: Records) -> Iterator[tuple[int, str]]:
 
 def draw(view: Scene, title: str) -> str:
     """Returns the picture of the schedule as SVG."""
-    flows = view.header.get("flows", [])
-    height = HEAD + ROW * len(view.rows) + FOOT + (18 if flows else 0)
+    keys = list(legend(view))
+    bottom = HEAD + ROW * len(view.rows)
+    height = bottom + FOOT + LINE * keys[-1].line
     parts = [
         *axis(view),
         *labels(view),
@@ -224,23 +248,28 @@ def draw(view: Scene, title: str) -> str:
         *marks(view),
         *ways(view),
         *swap_lines(view),
-        *legend(view, HEAD + ROW * len(view.rows) + FOOT),
-        *names_of_flows(view, height),
+        *(shape for key in keys for shape in drawn(key, bottom + FOOT - 14 + LINE * key.line)),
     ]
-    return framed(height, title, parts, hatches(view))
+    return framed(height, title, parts, hatches(view), view.width)
 
 
-def framed(height: int, title: str, parts: Iterable[str], patterns: Iterable[str] = ()) -> str:
-    """Returns a whole SVG of `WIDTH` by `height` pixels, readable on white and on black.
+def framed(
+    height: int,
+    title: str,
+    parts: Iterable[str],
+    patterns: Iterable[str] = (),
+    width: int = WIDTH,
+) -> str:
+    """Returns a whole SVG of `width` by `height` pixels, readable on white and on black.
 
     It has the title, on a background these parts, and before that the patterns that they use.
     """
     lines = [
-        f'<svg {NAMESPACE} viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">',
+        f'<svg {NAMESPACE} viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
         f"<title>{escape(title)}</title>",
         f"<style>{STYLE}</style>",
         *patterns,
-        f'<rect class="back" width="{WIDTH}" height="{height}" rx="6"/>',
+        f'<rect class="back" width="{width}" height="{height}" rx="6"/>',
         *parts,
         "</svg>",
     ]
@@ -364,44 +393,58 @@ def seen(view: Scene, leg: Leg) -> bool:
     return leg.start_ns <= view.to_ns and leg.end_ns >= view.from_ns
 
 
-def legend(view: Scene, height: int) -> Iterator[str]:
-    """Yields the legend as SVG: the shapes that occur, and their meaning."""
-    y = height - 14
-    hatched = any(box.run and box.run not in box.pay for box in view.boxes)
-    swatch = f'<rect x="{{x}}" y="{y - 10}" width="16" height="11" fill="{{fill}}" stroke="#888"/>'
-    entries: list[tuple[str, str]] = [(swatch.replace("{fill}", "#888"), "runs on its own budget")]
-    if hatched:
-        gray = (
-            '<pattern id="hg" width="6" height="6" patternUnits="userSpaceOnUse" '
-            'patternTransform="rotate(45)"><rect width="2.4" height="6" fill="#888"/></pattern>'
-        )
-        entries.append((gray + swatch.replace("{fill}", "url(#hg)"), "on another's"))
+class Key(NamedTuple):
+    """An entry of the legend: what it explains, by name or a flow's number; its place."""
+
+    what: str | int
+    text: str
+    x: int
+    line: int
+
+
+def legend(view: Scene) -> Iterator[Key]:
+    """The shapes that occur, and below them the lines of flows, in as many lines as they need."""
+    entries: list[tuple[str | int, str]] = [("own", "runs on its own budget")]
+    if any(box.run and box.run not in box.pay for box in view.boxes):
+        entries.append(("other", "on another's"))
     if any(box.extra for box in view.boxes):
-        pale = swatch.replace("{fill}", '#888" fill-opacity=".45')
-        entries.append((pale, "on extra time"))
-    strip = f'<rect x="{{x}}" y="{y - 7}" width="16" height="{STRIP}" fill="#888"/>'
-    entries.append((strip, "server pays"))
-    entries.append((f'<path fill="#888" d="M{{x}} {y}m8 -8l5 7h-10z"/>', "refill"))
-    entries.append((f'<path class="mark" d="M{{x}} {y}m8 1v-10m-3 4l3 -4l3 4"/>', "release"))
+        entries.append(("extra", "on extra time"))
+    entries += [("pays", "server pays"), ("refill", "refill"), ("release", "release")]
     if any(view.shows(time_ns) for time_ns, _ in view.missed):
-        entries.append(
-            (f'<path class="miss" d="M{{x}} {y}m3 -9l9 9m0 -9l-9 9"/>', "deadline missed")
-        )
-    x = LEFT
-    for shape, text in entries:
-        yield shape.replace("{x}", str(x))
-        yield f'<text class="faint" x="{x + 22}" y="{y}">{text}</text>'
-        x += 34 + round(6.6 * len(text))
+        entries.append(("miss", "deadline missed"))
+    entries += enumerate(f"items of {flow['name']}" for flow in view.header.get("flows", []))
+    left = LEFT if view.width >= WIDTH else 10
+    x, line = left, 0
+    for what, text in entries:
+        wide = 34 + round(6.6 * len(text))
+        if what == 0 or (x > left and x + wide - 12 > view.width):
+            x, line = left, line + 1
+        yield Key(what, text, x, line)
+        x += wide
 
 
-def names_of_flows(view: Scene, height: int) -> Iterator[str]:
-    """Yields the legend of the items of each flow as SVG."""
-    x, y = LEFT, height - 14
-    for number, flow in enumerate(view.header.get("flows", [])):
-        text = escape(f"items of {flow['name']}")
-        yield f'<path class="mark" stroke-width="1.6" d="M{x} {y - 4}h16"{dashes(number)}/>'
-        yield f'<text class="faint" x="{x + 22}" y="{y}">{text}</text>'
-        x += 34 + round(6.6 * len(text))
+def drawn(key: Key, y: int) -> Iterator[str]:
+    """An entry of the legend as SVG, on the line at y."""
+    x = key.x
+    swatch = f'<rect x="{x}" y="{y - 10}" width="16" height="11" fill="{{}}" stroke="#888"/>'
+    gray = (
+        '<pattern id="hg" width="6" height="6" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(45)"><rect width="2.4" height="6" fill="#888"/></pattern>'
+    )
+    shapes = {
+        "own": swatch.format("#888"),
+        "other": gray + swatch.format("url(#hg)"),
+        "extra": swatch.format('#888" fill-opacity=".45'),
+        "pays": f'<rect x="{x}" y="{y - 7}" width="16" height="{STRIP}" fill="#888"/>',
+        "refill": f'<path fill="#888" d="M{x} {y}m8 -8l5 7h-10z"/>',
+        "release": f'<path class="mark" d="M{x} {y}m8 1v-10m-3 4l3 -4l3 4"/>',
+        "miss": f'<path class="miss" d="M{x} {y}m3 -9l9 9m0 -9l-9 9"/>',
+    }
+    if isinstance(key.what, int):
+        yield f'<path class="mark" stroke-width="1.6" d="M{x} {y - 4}h16"{dashes(key.what)}/>'
+    else:
+        yield shapes[key.what]
+    yield f'<text class="faint" x="{x + 22}" y="{y}">{escape(key.text, quote=False)}</text>'
 
 
 def dashes(flow: int) -> str:

@@ -26,7 +26,7 @@ from hyperperiod.report.moments import Survey, flow_moments
 from hyperperiod.report.numbers import duration, times, whole
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
-from hyperperiod.report.timeline import first_view_ns, timeline
+from hyperperiod.report.timeline import first_view_ns, overview_of, timeline
 from hyperperiod.report.windows import Chosen, choose
 from hyperperiod.runs import policy_verdicts
 from hyperperiod.trace.format import end_ns, is_interrupted, read
@@ -232,14 +232,17 @@ def _read_trace(path: Path, progress: Progress) -> ReadTrace:
     flows = bool(header.get("flows"))
     meter = Meter(progress, len(records) * (3 if flows else 2))
     responses, survey = ResponseCounts(header), Survey(header)
+    overview = overview_of(header, records)
     for chunk in meter.chunks(records):
         responses.add(chunk)
         survey.add(chunk)
+        if overview:
+            overview.add(chunk)
     moments = survey.found()
     if flows:
         moments += flow_moments(header, meter.chunks(records), end_ns(records))
     chosen = choose(records, moments, first_view_ns(header))
-    data = timeline(header, records, chosen, meter)
+    data = timeline(header, records, chosen, meter, overview.found() if overview else None)
     meter.finish()
     return ReadTrace(data, chosen, responses.found(), not is_interrupted(header, records))
 

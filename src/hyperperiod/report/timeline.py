@@ -13,10 +13,11 @@ from typing import Any, Final, TypedDict
 import numpy as np
 
 from hyperperiod.report.meter import Meter
+from hyperperiod.report.overview import Overview, OverviewData
 from hyperperiod.report.palette import color, pattern
 from hyperperiod.report.state import State, job_keys, states_before
 from hyperperiod.report.swaps import swaps
-from hyperperiod.report.windows import Chosen, ReportWindow, view_of
+from hyperperiod.report.windows import Chosen, ReportWindow, is_whole, view_of
 from hyperperiod.trace.format import (
     EXTRA,
     NONE,
@@ -57,18 +58,20 @@ class VcpuData(TypedDict):
 
 
 class TaskData(TypedDict):
-    """A task; `domain` is its place among the domains."""
+    """A task; `domain` is its place among the domains, `deadline` 0 where it has none."""
 
     name: str
     domain: int
+    deadline: int
 
 
 class ServerData(TypedDict):
-    """A server by the id that intervals and points use for it, with its budget (ns)."""
+    """A server by the id that intervals and points use for it, with its interface (ns)."""
 
     vcpu: int
     name: str
     budget: int
+    period: int
 
 
 class MomentData(TypedDict):
@@ -76,6 +79,7 @@ class MomentData(TypedDict):
 
     title: str
     task: int
+    job: int
     release: int
     finish: int
     view: list[int]
@@ -107,9 +111,23 @@ class TimelineData(TypedDict):
     tasks: list[TaskData]
     servers: list[ServerData]
     windows: list[WindowData]
+    overview: OverviewData | None
 
 
-def timeline(header: Header, records: Records, chosen: Chosen, meter: Meter) -> TimelineData:
+def overview_of(header: Header, records: Records) -> Overview | None:
+    """What collects the columns of a run; None for one whose records are all in the page."""
+    if is_whole(records):
+        return None
+    return Overview(header, domain_names(header), list(_interfaces(header)), end_ns(records))
+
+
+def timeline(
+    header: Header,
+    records: Records,
+    chosen: Chosen,
+    meter: Meter,
+    overview: OverviewData | None = None,
+) -> TimelineData:
     """The data of the timeline with the chosen windows, ready for JSON."""
     domains = domain_names(header)
     place = {name: index for index, name in enumerate(domains)}
@@ -122,9 +140,15 @@ def timeline(header: Header, records: Records, chosen: Chosen, meter: Meter) -> 
         for entry in header["vcpus"]
     ]
     tasks: list[TaskData] = [
-        {"name": entry["name"], "domain": place[entry["domain"]]} for entry in header["tasks"]
+        {
+            "name": entry["name"],
+            "domain": place[entry["domain"]],
+            "deadline": entry["deadline_ns"] or 0,
+        }
+        for entry in header["tasks"]
     ]
-    budgets = _budgets(header)
+    interfaces = _interfaces(header)
+    budgets = {server: budget_ns for server, (budget_ns, _) in interfaces.items()}
     starts = [window.first for window in chosen.windows]
     states = states_before(header, records, starts, meter)
     return {
@@ -137,13 +161,19 @@ def timeline(header: Header, records: Records, chosen: Chosen, meter: Meter) -> 
         "vcpus": vcpus,
         "tasks": tasks,
         "servers": [
-            {"vcpu": _id(server), "name": server_name(header, server), "budget": budget_ns}
-            for server, budget_ns in budgets.items()
+            {
+                "vcpu": _id(server),
+                "name": server_name(header, server),
+                "budget": budget_ns,
+                "period": period_ns,
+            }
+            for server, (budget_ns, period_ns) in interfaces.items()
         ],
         "windows": [
             _window(header, records, window, state, budgets)
             for window, state in zip(chosen.windows, states, strict=True)
         ],
+        "overview": overview,
     }
 
 
@@ -172,6 +202,7 @@ def _window(
             {
                 "title": moment.title,
                 "task": -1 if moment.task is None else moment.task,
+                "job": moment.number,
                 "release": moment.release_ns,
                 "finish": moment.until_ns(last_ns),
                 "view": list(view_of(moment, window, last_ns)),
@@ -219,22 +250,22 @@ def _id(number: int) -> int:
     return {NONE: -1, SPARE: -2}.get(number, number)
 
 
-def _budgets(header: Header) -> dict[int, int]:
-    """The budget of each server that has one; a spare counts if there is only one.
+def _interfaces(header: Header) -> dict[int, tuple[int, int]]:
+    """Budget and period of each server that has them; a spare counts if there is only one.
 
     None under the sporadic rule: refills of a server without work are not in the trace, so what
     it has left cannot be told from the records.
     """
     if header["budget"] == "sporadic":
         return {}
-    budgets = {
-        vcpu: entry["budget_ns"]
+    found = {
+        vcpu: (entry["budget_ns"], entry["period_ns"])
         for vcpu, entry in enumerate(header["vcpus"])
-        if entry["budget_ns"] is not None
+        if entry["budget_ns"] is not None and entry["period_ns"] is not None
     }
     if has_one_spare(header) and header["spare"] is not None:
-        budgets[SPARE] = header["spare"]["budget_ns"]
-    return budgets
+        found[SPARE] = header["spare"]["budget_ns"], header["spare"]["period_ns"]
+    return found
 
 
 def _points(

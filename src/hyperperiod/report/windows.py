@@ -26,7 +26,6 @@ WINDOWS: Final = 16
 """How many other windows a page holds at most ..."""
 RECORDS: Final = 24_000
 """... and how many records they may have together; the last one to fit may go beyond that."""
-
 Span = tuple[int, int]
 """Two instants: what the timeline shows."""
 
@@ -79,6 +78,11 @@ def choose(records: Records, moments: Sequence[ReportMoment], first_view_ns: int
     first_two = [moment for moment in wishes[:2] if moment in views]
     heads = [(*views[moment], title) for moment, title in _headline(first_two, last_ns)]
     return Chosen(windows, [start, *heads], links)
+
+
+def is_whole(records: Records) -> bool:
+    """Whether a page holds all of a run: one that is no longer than all windows together."""
+    return len(records) <= START + RECORDS
 
 
 def _windows(
@@ -138,12 +142,9 @@ def _named(moment: ReportMoment, last_ns: int) -> ReportMoment:
 
 
 def _start(records: Records, first_view_ns: int) -> ReportWindow:
-    """The first records: whole instants, at most START records if it can be.
-
-    A run that is no longer than all windows together is shown whole.
-    """
+    """The first records: whole instants, at most START records if it can be."""
     last = len(records)
-    if last > START + RECORDS:
+    if not is_whole(records):
         last = _first_of(records, int(records["time_ns"][START])) or START
     until_ns = end_ns(records[:last])
     return ReportWindow(

@@ -8,11 +8,19 @@ system as the file has it, "found" with what was chosen; null where there is non
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from hyperperiod.analysis.result import BoundGuest
 from hyperperiod.model.absent import ABSENT, Absent
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.model.vcpus import InterfaceResult
+
+BOUND_NAMES: Final = {
+    "utilization": "the tasks' utilization",
+    "relaxation": "every domain's best on the grid",
+    "search": "the search",
+}
+"""What the bounds of a fit's bandwidth are called."""
 
 
 class FitAsked(ResultObject):

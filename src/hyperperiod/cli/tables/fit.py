@@ -5,7 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hyperperiod.analysis.fit.fit_result import FitAsked, FitDomain, FitInequality, FitResult
+from hyperperiod.analysis.fit.fit_result import (
+    BOUND_NAMES,
+    FitAsked,
+    FitDomain,
+    FitInequality,
+    FitResult,
+)
 from hyperperiod.cli.styled import BAD, GOOD, OPEN, Styled
 from hyperperiod.cli.table import Column, Table, numbers, words
 from hyperperiod.cli.tables.cells import (
@@ -197,15 +203,8 @@ def _cost(ns_per_second: float | None) -> str:
 def _search(result: FitResult) -> Iterator[str]:
     bounds = result.bandwidth.bounds
     if bounds:
-        parts = [f"{_BOUND_NAMES[name]} {share_text(value)}" for name, value in bounds.items()]
+        parts = [f"{BOUND_NAMES[name]} {share_text(value)}" for name, value in bounds.items()]
         yield "bandwidth bounds: " + ", ".join(parts)
     proved = result.search.fewest_proved
     if proved is not None:
         yield f"fewer pcpus: {'proved impossible' if proved else 'nothing was found, no proof'}"
-
-
-_BOUND_NAMES = {
-    "utilization": "the tasks' utilization",
-    "relaxation": "every domain's best on the grid",
-    "search": "the search",
-}

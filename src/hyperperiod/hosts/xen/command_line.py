@@ -18,7 +18,7 @@ from hyperperiod.hosts.channels import CHANNEL_LIMIT, channels_of
 from hyperperiod.hosts.decisions import require_time
 from hyperperiod.hosts.guests import LINUX_DEADLINES_NS, counted_flows
 from hyperperiod.hosts.priorities import Priorities
-from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT
+from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT, PAGES, SLOTS_OF_PAGE
 from hyperperiod.model import (
     Change,
     Domain,
@@ -62,6 +62,9 @@ CHANNEL_TREE_BYTES = 148
 """A guest's own device tree, which Xen makes, has 4 KiB: what is left beside that of one vcpu, and
 what each further vcpu and each channel take."""
 
+CARD_WORD_BYTES = 48
+"""More than the word by which a guest is told of a card."""
+
 NO_SPARE = "spare=1s:0s"
 """The spare of a system that has none, under a policy with a spare: any period will do."""
 
@@ -69,8 +72,9 @@ NO_SPARE = "spare=1s:0s"
 def refuse(system: System) -> None:
     """InputError for what the simulator can run and this host cannot."""
     counted = [
-        ("pcpus", system.pcpus, PCPU_LIMIT - len(system.devices)),
-        ("device", len(system.devices), 1),
+        ("pcpus", system.pcpus, PCPU_LIMIT - bool(system.devices)),
+        ("device", len(system.devices), SLOTS_OF_PAGE),
+        ("device: drivers", len({device.driver for device in system.devices}), PAGES - 1),
         ("domain", len(system.domains), DOMAIN_LIMIT),
         ("domain: vcpus", sum(domain.vcpus for domain in system.domains), VCPU_LIMIT),
     ]
@@ -132,11 +136,13 @@ def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
     between = "flow: pairs of domains with items between them"
     channels = channels_of(system)
     yield between, len(channels), CHANNEL_LIMIT
-    at_once = sum(flow.source.burst for flow in system.flows if flow.via)
-    yield "flow: packets that may come at once", at_once, CARD_FRAMES
+    for device in system.devices:
+        at_once = sum(flow.source.burst for flow in system.flows if flow.via == device.name)
+        yield f"device {device.name}: packets that may come at once", at_once, CARD_FRAMES
     for number, domain in enumerate(system.domains):
         ends = sum(channel.other(number) is not None for channel in channels)
-        limit = max(0, _tree_room(domain)) // CHANNEL_TREE_BYTES
+        room = _tree_room(domain) - _card_bytes(system, domain)
+        limit = max(0, room) // CHANNEL_TREE_BYTES
         yield f"domain {domain.name}: domains that it exchanges items with", ends, limit
 
 
@@ -215,12 +221,19 @@ def options(option: str, listed: Iterable[str]) -> list[str]:
 
 def arguments_limit(system: System, number: int) -> int:
     """Characters of arguments that have room in the device tree of a domain (from 0)."""
+    domain = system.domains[number]
     ends = sum(channel.other(number) is not None for channel in channels_of(system))
-    return min(ARGUMENTS_LIMIT, _tree_room(system.domains[number]) - ends * CHANNEL_TREE_BYTES)
+    limit = min(ARGUMENTS_LIMIT, _tree_room(domain) - ends * CHANNEL_TREE_BYTES)
+    return limit - _card_bytes(system, domain)
 
 
 def _tree_room(domain: Domain) -> int:
     return TREE_BYTES - (domain.vcpus - 1) * VCPU_TREE_BYTES
+
+
+def _card_bytes(system: System, domain: Domain) -> int:
+    cards = sum(device.driver == domain.name for device in system.devices)
+    return cards * CARD_WORD_BYTES
 
 
 def split_words(words: Sequence[str], limit: int = ARGUMENTS_LIMIT) -> tuple[str, bytes | None]:

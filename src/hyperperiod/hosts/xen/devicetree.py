@@ -5,8 +5,8 @@ The board's own tree comes from whoever knows the board (QEMU dumps it, a board'
 it). What Xen is to do stands under /chosen: its arguments, and one node per domain, each with the
 places in memory of its kernel and, if there is one, its ramdisk. With `memory_address` a domain
 gets exactly that memory, so that whoever looks from outside knows where its records are. Two
-domains with a channel between them share memory and have an event channel. A domain with a card is
-given a device of the board, one with a `pcpu` has that one for itself.
+domains with a channel between them share memory and have an event channel. A domain with cards is
+given devices of the board, one with a `pcpu` has that one for itself.
 
 Domains are numbered from 1 in the order of their nodes. The format is Xen's:
 docs/misc/arm/device-tree/booting.txt in its source.
@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from hyperperiod.hosts.channels import PAGE_BYTES
 
 VIRTIO_BASE, VIRTIO_INTERRUPT = 0xA00_0000, 48
-SLOTS_OF_PAGE = 8
-"""QEMU's board `virt`: where the registers of virtio devices begin, and their interrupts."""
+PAGES, SLOTS_OF_PAGE = 4, 8
+"""QEMU's board `virt`: where the registers of virtio devices begin, their interrupts, and how many
+pages of how many devices there are."""
 ARGUMENTS_LIMIT = 1000
 """Characters of a domain's arguments; Xen stops the boot at 1024."""
 
@@ -52,22 +53,29 @@ class ChannelEnd:
 
 @dataclass(frozen=True)
 class Card:
-    """A network card of the board, by the number of its page: each page has eight places for
-    virtio devices, of which the first is taken. So many frames as `ring` says wait in it.
+    """A network card of the board, on the network of this number: its place for a virtio device is
+    that of the same number on a page, which a domain has whole. So many frames as `ring` says wait
+    in it.
     """
 
     page: int
+    number: int
     ring: int = 1
+
+    @property
+    def registers(self) -> int:
+        """Where the page is, in the machine and in the domain."""
+        return VIRTIO_BASE + self.page * PAGE_BYTES
 
     @property
     def address(self) -> int:
         """Where its registers are, in the machine and in the domain."""
-        return VIRTIO_BASE + self.page * PAGE_BYTES
+        return self.registers + self.number * PAGE_BYTES // SLOTS_OF_PAGE
 
     @property
     def slot(self) -> int:
         """Its place among those for virtio devices."""
-        return self.page * SLOTS_OF_PAGE
+        return self.page * SLOTS_OF_PAGE + self.number
 
     @property
     def interrupt(self) -> int:
@@ -92,7 +100,7 @@ class DomainNode:
     ramdisk: Module | None = None
     vpl011: bool = False
     channels: tuple[ChannelEnd, ...] = ()
-    card: Card | None = None
+    cards: tuple[Card, ...] = ()
     device_tree: Module | None = None
     pcpu: int | None = None
 
@@ -111,7 +119,7 @@ def chosen(
         nodes = "".join(f"\t{line}\n" for line in lines) + nodes
     nodes += "".join(_pool(domain.pcpu) for domain in domains if domain.pcpu is not None)
     given = "".join(
-        f"\t{one.card.node} {{\n\t\txen,passthrough;\n\t}};\n" for one in domains if one.card
+        f"\t{card.node} {{\n\t\txen,passthrough;\n\t}};\n" for one in domains for card in one.cards
     )
     return (
         f"/ {{\n{given}"
@@ -136,9 +144,9 @@ _WITHOUT_RANDOMNESS = (
 )
 
 
-def given_tree(card: Card) -> str:
-    """The source of the tree by which Xen knows which device of the board a domain is given."""
-    place = _cells(card.address)
+def given_tree(cards: Sequence[Card]) -> str:
+    """The source of the tree by which Xen knows which devices of the board a domain is given."""
+    nodes = "".join(map(_given, cards))
     return (
         "/dts-v1/;\n"
         "/ {\n"
@@ -149,15 +157,22 @@ def given_tree(card: Card) -> str:
         "\t\tranges;\n"
         "\t\t#address-cells = <2>;\n"
         "\t\t#size-cells = <2>;\n"
+        f"{nodes}"
+        "\t};\n"
+        "};\n"
+    )
+
+
+def _given(card: Card) -> str:
+    page, size = _cells(card.registers), _cells(PAGE_BYTES)
+    return (
         f"\t\tcard@{card.address:x} {{\n"
         '\t\t\tcompatible = "virtio,mmio";\n'
-        f"\t\t\treg = <{place} {_cells(PAGE_BYTES)}>;\n"
-        f"\t\t\txen,reg = <{place} {_cells(PAGE_BYTES)} {place}>;\n"
+        f"\t\t\treg = <{page} {size}>;\n"
+        f"\t\t\txen,reg = <{page} {size} {page}>;\n"
         f'\t\t\txen,path = "/{card.node}";\n'
         "\t\t\txen,force-assign-without-iommu;\n"
         "\t\t};\n"
-        "\t};\n"
-        "};\n"
     )
 
 

@@ -63,8 +63,8 @@ class Guest:
     """A domain: its image, what it is told, and what it gets.
 
     `ramdisk` is a second module, of a file or of bytes. `vpl011`: it has a serial port of its
-    own, which shows on the console. Its ring begins `ring_offset` after its memory. With a `card`
-    it is on the one network of the machine, and is told of the card. With a `pcpu` it has that one
+    own, which shows on the console. Its ring begins `ring_offset` after its memory. It is on
+    the networks of its `cards`, of which it is told. With a `pcpu` it has that one
     for itself.
     """
 
@@ -75,7 +75,7 @@ class Guest:
     ramdisk: Path | bytes | None = None
     vpl011: bool = False
     ring_offset: int = GUEST_RING_OFFSET
-    card: Card | None = None
+    cards: tuple[Card, ...] = ()
     pcpu: int | None = None
 
 
@@ -178,7 +178,7 @@ def rings_at_horizon(machine: XenMachine) -> tuple[list[Ring], list[Ring]]:
 def lay_out(machine: XenMachine, folder: Path, base: int = MODULES_BASE) -> Layout:
     """Give every image and every guest its place, from `base` on.
 
-    Ramdisks of bytes are put into `folder`, and what says which card a guest has.
+    Ramdisks of bytes are put into `folder`, and what says which cards a guest has.
     """
     files: dict[Path, Module] = {}
     end = base
@@ -196,16 +196,16 @@ def lay_out(machine: XenMachine, folder: Path, base: int = MODULES_BASE) -> Layo
             ramdisk.write_bytes(data)
         return place(ramdisk)
 
-    def place_tree(card: Card, number: int) -> Module:
+    def place_tree(cards: Sequence[Card], number: int) -> Module:
         source, tree = folder / f"given{number}.dts", folder / f"given{number}.dtb"
-        source.write_text(given_tree(card))
+        source.write_text(given_tree(cards))
         _compile_tree(source, tree, tool(DTC))
         return place(tree)
 
     modules: list[tuple[Module, Module | None, Module | None]] = []
     for number, guest in enumerate(machine.guests):
         ramdisk = None if guest.ramdisk is None else place_ramdisk(guest.ramdisk, str(number))
-        given = None if guest.card is None else place_tree(guest.card, number)
+        given = place_tree(guest.cards, number) if guest.cards else None
         modules.append((place(guest.image), ramdisk, given))
     control = None
     if machine.control is not None:
@@ -229,14 +229,14 @@ def domain_nodes(machine: XenMachine, layout: Layout) -> list[DomainNode]:
     return [
         DomainNode(
             kernel=place.kernel,
-            arguments=guest.arguments + _card_word(guest.card, place.memory),
+            arguments=guest.arguments + _card_words(guest.cards, place.memory),
             memory_bytes=guest.memory_bytes,
             vcpus=guest.vcpus,
             memory_address=place.memory,
             ramdisk=place.ramdisk,
             vpl011=guest.vpl011,
             channels=tuple(_ends(machine, layout, number)),
-            card=guest.card,
+            cards=guest.cards,
             device_tree=place.device_tree,
             pcpu=guest.pcpu,
         )
@@ -276,19 +276,28 @@ def _compile_tree(source: Path, tree: Path, dtc: Path) -> None:
     _call([str(dtc), "-q", "-I", "dts", "-O", "dtb", "-o", str(tree), str(source)])
 
 
-def _card_word(card: Card | None, memory: int) -> str:
-    """The word, behind its other arguments, by which a guest knows its card and where its memory
-    is (`memory`), of which the card is to be told; empty without a card."""
-    return f" card={card.interrupt}:{card.address}:{memory}:{card.ring}" if card else ""
+def _card_words(cards: Sequence[Card], memory: int) -> str:
+    """The words, behind its other arguments, by which a guest knows its cards and where its memory
+    is (`memory`), of which the cards are to be told; empty without a card."""
+    return "".join(
+        f" card={card.number}:{card.interrupt}:{card.address}:{memory}:{card.ring}"
+        for card in cards
+    )
 
 
 def _network(machine: XenMachine) -> list[str]:
-    """The cards of guests, all on one network."""
-    cards = [guest.card for guest in machine.guests if guest.card]
+    """The cards of guests, those of one number on one network.
+
+    A port that nobody is at takes every frame. So a sender never waits for a card that is full,
+    which would let what it sends later overtake what the card has not taken.
+    """
+    cards = [card for guest in machine.guests for card in guest.cards]
     words = ["-global", "virtio-mmio.force-legacy=false"] if cards else []
+    for number in sorted({card.number for card in cards}):
+        words += ["-netdev", f"hubport,id=open{number},hubid={number}"]
     for card in cards:
-        name = f"card{card.page}"
-        words += ["-netdev", f"hubport,id={name},hubid=0"]
+        name = f"card{card.slot}"
+        words += ["-netdev", f"hubport,id={name},hubid={card.number}"]
         words += ["-device", f"virtio-net-device,netdev={name},bus=virtio-mmio-bus.{card.slot}"]
     return words
 

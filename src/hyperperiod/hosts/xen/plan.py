@@ -24,6 +24,7 @@ from hyperperiod.hosts.guests import (
 from hyperperiod.hosts.qemu import ICOUNT_RATE
 from hyperperiod.hosts.recorded_run import RunOptions, RunRequest
 from hyperperiod.hosts.xen import command_line, stock
+from hyperperiod.hosts.xen.devicetree import Card
 from hyperperiod.hosts.xen.images import (
     LINUX_RAM_BYTES,
     can_keep_in_step,
@@ -33,8 +34,9 @@ from hyperperiod.hosts.xen.images import (
     linux,
 )
 from hyperperiod.hosts.xen.machine import MIB, Guest, XenMachine
-from hyperperiod.hosts.xen.outside import CARD, outside
+from hyperperiod.hosts.xen.outside import outside
 from hyperperiod.model import (
+    Domain,
     GuestKind,
     Slack,
     System,
@@ -76,7 +78,7 @@ class XenOptions(RunOptions):
 def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> XenMachine:
     """The machine for a run. Booting may take `boot_times` as long as thought."""
     system, horizon_ns = request.system, request.horizon_ns
-    can_count = system.pcpus + len(system.devices) == 1 or can_keep_in_step()
+    can_count = (system.pcpus == 1 and not system.devices) or can_keep_in_step()
     icount = can_count if options.icount is None else options.icount
     start_ns = boot_times * epoch_ns(system, icount=icount)
     settings = b""
@@ -90,7 +92,7 @@ def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> Xe
             system, epoch_ns=start_ns, horizon_ns=horizon_ns, ring_bytes=ring_bytes
         )
     guests = []
-    for number in range(len(system.domains)):
+    for number, domain in enumerate(system.domains):
         memory_bytes = guest_memory_bytes(system, number, horizon_ns)
         words = guest_words(
             system,
@@ -101,15 +103,15 @@ def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> Xe
             memory_bytes=memory_bytes,
             rate=ICOUNT_RATE if icount else 0,
         )
-        guests.append(guest_of(system, number, words, memory_bytes))
-    for device in system.devices:
-        driver = [domain.name for domain in system.domains].index(device.driver)
-        guests[driver] = replace(guests[driver], card=replace(CARD, ring=device.queue))
+        guest = guest_of(system, number, words, memory_bytes)
+        guests.append(replace(guest, cards=cards_of(system, domain)))
+    if system.devices:
         guests.append(
             outside(
                 len(guests),
                 list(flow_words(system, None)),
                 item_count(system, horizon_ns),
+                cards=len(system.devices),
                 pcpu=system.pcpus,
                 epoch_ns=start_ns,
                 horizon_ns=horizon_ns,
@@ -122,11 +124,21 @@ def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> Xe
         arguments=f"guest_loglvl=all {arguments}",
         guests=tuple(guests),
         channels=tuple(channels_of(system)),
-        pcpus=system.pcpus + len(system.devices),
+        pcpus=system.pcpus + bool(system.devices),
         icount=icount,
         heap_bytes=256 * MIB + 3 * ring_bytes * system.pcpus,
         qemu_arguments=options.qemu_arguments,
         control=(control(), settings) if settings else None,
+    )
+
+
+def cards_of(system: System, domain: Domain) -> tuple[Card, ...]:
+    """The cards of the devices that a domain drives, all on a page of their own."""
+    drivers = list(dict.fromkeys(device.driver for device in system.devices))
+    return tuple(
+        Card(drivers.index(domain.name), number, ring=device.queue)
+        for number, device in enumerate(system.devices)
+        if device.driver == domain.name
     )
 
 
@@ -157,7 +169,7 @@ def _linux_guest(words: Sequence[str], memory_bytes: int, vcpus: int) -> Guest:
 def epoch_ns(system: System, *, icount: bool) -> int:
     """When a run begins on the machine's counter: once all guests are ready."""
     linuxes = sum(domain.guest is GuestKind.LINUX for domain in system.domains)
-    guests = len(system.domains) + len(system.devices)
+    guests = len(system.domains) + bool(system.devices)
     if icount:
         return BOOT_NS + guests * BOOT_PER_GUEST_NS + linuxes * BOOT_PER_LINUX_NS
     per_guest_ns = guests * HOST_BOOT_PER_GUEST_NS + linuxes * HOST_BOOT_PER_LINUX_NS

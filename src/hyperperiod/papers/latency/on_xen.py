@@ -18,9 +18,10 @@ from hyperperiod.hosts.guests import BY_CARD, Workload, guest_words
 from hyperperiod.hosts.qemu import COUNTER_HZ
 from hyperperiod.hosts.rings import GUEST_RING_OFFSET, Ring, read_ring
 from hyperperiod.hosts.xen.command_line import xen_arguments
+from hyperperiod.hosts.xen.devicetree import Card
 from hyperperiod.hosts.xen.images import executive, hypervisor
 from hyperperiod.hosts.xen.machine import HORIZON_REACHED, MIB, Guest, XenMachine, boot
-from hyperperiod.hosts.xen.outside import CARD, outside
+from hyperperiod.hosts.xen.outside import outside
 from hyperperiod.hosts.xen.run import COMPLAINTS, wait_for_guests
 from hyperperiod.model import Policy, System
 from hyperperiod.model.units import NS_PER_UNIT
@@ -54,7 +55,7 @@ def _run(
         _guest(system, setting, number, seed, workload) for number in range(len(system.domains))
     ]
     if by_device:
-        guests[0] = replace(guests[0], card=CARD)
+        guests[0] = replace(guests[0], cards=(Card(0, 0),))
         guests.append(_sender(setting, len(guests), seed, workload))
     arguments = xen_arguments(system, epoch_ns=EPOCH_NS, horizon_ns=horizon_ns, ring_bytes=0)
     machine = XenMachine(
@@ -77,8 +78,9 @@ def _sender(setting: LatencySetting, number: int, seed: int, workload: Workload)
     pause_ns = setting.pause_ns
     return outside(
         number,
-        [f"flow=0:p:{pause_ns}:{pause_ns}:0:1:1:{BY_CARD}0.0"],
+        [f"flow=0:p:{pause_ns}:{pause_ns}:0:1:1:{BY_CARD}0,0.0"],
         0,
+        cards=1,
         pcpu=1,
         epoch_ns=EPOCH_NS + workload.offset_ns,
         horizon_ns=workload.span_ns,
@@ -100,6 +102,8 @@ def _guest(
         memory_bytes=GUEST_BYTES,
         workload=workload if under_test else None,
     )
-    if not under_test and not setting.neighbours[number - 1].running:
+    neighbour = None if under_test else setting.neighbours[number - 1]
+    if neighbour is not None and (neighbour.hostile is not None or not neighbour.running):
         words = [word for word in words if not word.startswith("task=")]
+        words += [f"workload={neighbour.hostile}"] if neighbour.hostile else []
     return Guest(executive(), " ".join(words), GUEST_BYTES)

@@ -19,6 +19,8 @@ from hyperperiod.resources import EXPERIMENTS
 
 SCENARIOS = ("affinity", "contention-1", "contention-2", "interrupt")
 
+Hostile = Literal["yield-storm", "wake-storm", "hypercall-storm", "timer-storm"]
+"""What such a VM does (guests/executive/hostile.c)."""
 Count = Annotated[int, Whole(1)]
 Percent = Annotated[int, Whole(0, 100)]
 
@@ -45,9 +47,13 @@ class GivenServer(Part):
 
 
 class Neighbour(GivenServer):
-    """Another VM on the same pcpu; one that runs never stops."""
+    """Another VM on the same pcpu; one that runs never stops.
+
+    On Xen one may be `hostile` instead, whose work is to keep the hypervisor busy.
+    """
 
     running: bool
+    hostile: Hostile | None = None
 
 
 class Figures(Part):

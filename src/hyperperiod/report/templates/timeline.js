@@ -4,12 +4,14 @@
 //
 // The data (report/timeline.py) is flat lists of numbers, sorted by time, so that the first thing
 // to draw is found by bisection and a frame costs what is visible. Everything is redrawn on each
-// change of the view. The view is a pair of instants, which lie in one of the windows of the run
-// that the page holds; links anywhere on the page name such a pair ("#zoom=...") and move the
-// timeline there. What was drawn is said in data attributes of the canvas (shapes, from, to,
-// window), for whoever tests this page.
+// change of the view, which is a pair of instants of the run. Where a window of the page holds its
+// records they are drawn; elsewhere, and where they would be too dense, columns of the overview
+// (report/overview.py) are. Links anywhere on the page name a view ("#zoom=...") and move the
+// timeline there. `showTimeline(data)` draws; called again it shows other data in the same view.
+// What was drawn is said in data attributes of the canvas (shapes, from, to, window, measured), for
+// whoever tests this page.
 "use strict";
-(() => {
+const showTimeline = (() => {
   const SPAN = 8; // start, end, vcpu, payer, flags, task, job, until
   const JOB = 5; // release, deadline, finish, job, missed
   const NOBODY = -1;
@@ -23,27 +25,30 @@
   const LONG = 24; // a group with more rows than this is folded ...
   const FEW = 8; // ... to this many at first, and never shows more than this:
   const MOST = 128;
+  const CROWD = 20; // records in a pixel: with more, a window is drawn as columns
+  const OTHERS = -1; // in the overview: domains that are not told apart, and stolen time
+  const WIDE = 12; // columns of so many pixels hide what the trace has
   const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
-  const data = JSON.parse(document.getElementById("data").textContent);
   const stage = document.getElementById("stage");
   const canvas = document.getElementById("timeline");
   const tip = document.getElementById("tip");
   const rail = document.getElementById("rail");
   const thumb = document.getElementById("thumb");
   let pen = canvas.getContext("2d");
-  for (const one of data.windows)
-    one.points = one.points.map((line) =>
-      line.length > 1 ? line : [one.start, line[0], one.end, line[0]]);
+  const hint = document.getElementById("hint");
+  const about = document.getElementById("about");
   const list = document.getElementById("windows");
   const filter = document.getElementById("rows");
-  const view = { from: data.windows[0].view[0], to: data.windows[0].view[1] };
-  let current = 0; // which window
-  let win = data.windows[0];
-  let target = null; // the moment of the window that a link asked for
+  const view = { from: 0, to: 0 };
+  let data = null;
+  let marks = []; // of the windows, on the rail
+  let target = null; // the moment that was asked for, and its window: { moment, win }
+  let misses = []; // by time
+  let lastMiss = null; // the one that was shown last
+  let ruler = null; // what is measured: two instants, the second of which moves
   let limit = FEW;
   let rows = [];
-  let executions = [];
   let size = { width: 0, gutter: 0, narrow: false };
   let look = {};
   let shapes = 0;
@@ -64,7 +69,7 @@
       add("head", 0, title + part);
       chosen.forEach((index) => add(kind, index, label(index), domain(index)));
     };
-    group("pcpus", "pcpu", win.pcpus, (at) => `pcpu ${at}`, () => null);
+    group("pcpus", "pcpu", data.windows[0].pcpus, (at) => `pcpu ${at}`, () => null);
     group("remaining budgets", "server", data.servers, (at) => data.servers[at].name,
       (at) => domainOf(data.servers[at].vcpu));
     group("tasks", "task", data.tasks, (at) => data.tasks[at].name,
@@ -92,18 +97,25 @@
   // domains that run on those pcpus (1).
   function neighbours() {
     const near = new Map();
-    if (!target || target.task < 0) return near;
-    const pcpus = new Set(executions[target.task].map((one) => one[2]));
+    if (!target || target.moment.task < 0) return near;
+    const { task } = target.moment;
+    const pcpus = new Set(executions(target.win)[task].map((one) => one[2]));
     for (const pcpu of pcpus) {
       near.set(`pcpu ${pcpu}`, 2);
-      const spans = win.pcpus[pcpu];
+      const spans = target.win.pcpus[pcpu];
       for (let at = 0; at < spans.length; at += SPAN)
         if (spans[at + 2] >= 0) near.set(domainOf(spans[at + 2]).name, 1);
     }
-    return near.set(data.domains[data.tasks[target.task].domain].name, 2);
+    return near.set(data.domains[data.tasks[task].domain].name, 2);
   }
 
-  function executionsByTask() {
+  // By task: start, end, pcpu and job of each stretch of execution in a window.
+  function executions(win) {
+    win.executions ||= executionsByTask(win);
+    return win.executions;
+  }
+
+  function executionsByTask(win) {
     const found = data.tasks.map(() => []);
     win.pcpus.forEach((spans, pcpu) => {
       for (let at = 0; at < spans.length; at += SPAN)
@@ -119,6 +131,39 @@
 
   function serverName(id) {
     return id === SPARE ? "spare" : id === NOBODY ? "nobody" : data.vcpus[id].name;
+  }
+
+  // The view from left to right: parts of which a window has the records, `win`, and the others.
+  function parts() {
+    if (!data.overview) return [{ ...view, win: data.windows[0] }];
+    const found = [];
+    const add = (to, win) => {
+      const { to: from } = found[found.length - 1] || { to: view.from };
+      if (to > from) found.push({ from, to, win });
+    };
+    for (const win of data.windows) {
+      if (win.end <= view.from || win.start >= view.to) continue;
+      if (win.records > CROWD * (x(win.end) - x(win.start))) continue;
+      add(win.start, null);
+      add(Math.min(win.end, view.to), win);
+    }
+    add(view.to, null);
+    return found;
+  }
+
+  // The columns of a part of the view: at which level of the series, how long (ns) each is, the
+  // first, and the edges of all.
+  function columnsIn(part) {
+    const { column, levels } = data.overview;
+    const pixels = x(view.from + column) - x(view.from);
+    let level = 0;
+    while (level < levels - 1 && pixels * 4 ** level < 2) level += 1;
+    const length = column * 4 ** level;
+    const first = Math.floor(part.from / length);
+    const edges = [];
+    for (let at = first; at <= Math.ceil(part.to / length); at += 1)
+      edges.push(Math.round(x(at * length)));
+    return { level, length, first, edges };
   }
 
   // The first place of a flat list whose field `offset` is not before `time`.
@@ -204,35 +249,51 @@
   // --- drawing ---------------------------------------------------------------------------------
 
   function draw() {
+    if (!data) return;
     measure();
     shapes = 0;
     pen.clearRect(0, 0, size.width, size.height);
     drawGrid();
+    const drawn = parts();
     for (const row of rows) {
       if (row.kind === "head") {
         drawHead(row);
         continue;
       }
       drawLabel(row);
-      pen.save();
-      pen.beginPath();
-      pen.rect(size.gutter, row.y, size.width - size.gutter, row.height);
-      pen.clip();
-      if (row.kind === "pcpu") drawPcpu(row);
-      else if (row.kind === "server") drawServer(row);
-      else drawTask(row);
-      pen.restore();
+      for (const part of drawn) within(part, row.y, row.height, () => drawPart(row, part));
     }
-    drawSwaps();
-    if (target && target.task < 0) {
-      pen.save();
-      pen.beginPath();
-      pen.rect(size.gutter, 0, size.width - size.gutter, size.height);
-      pen.clip();
-      drawTarget(TOP - 4, size.height - TOP);
-      pen.restore();
+    for (const { from, to, win } of drawn) {
+      if (!win) continue;
+      drawSwaps(win, from, to);
+      pen.fillStyle = look.accent;
+      if (data.overview) pen.fillRect(x(from), TOP - 5, x(to) - x(from), 2);
     }
-    report();
+    if (target && target.moment.task < 0)
+      within(view, 0, size.height, () => drawTarget(TOP - 4, size.height - TOP));
+    if (ruler) within(view, 0, size.height, drawRuler);
+    report(drawn);
+  }
+
+  // Draws with nothing outside a part of the view and a stretch of the height.
+  function within({ from, to }, top, height, drawIt) {
+    pen.save();
+    pen.beginPath();
+    pen.rect(x(from), top, x(to) - x(from) + (to === view.to ? 6 : 0), height);
+    pen.clip();
+    drawIt();
+    pen.restore();
+  }
+
+  function drawPart(row, { win, ...part }) {
+    if (row.kind === "pcpu") win ? drawPcpu(row, win) : drawShares(row, columnsIn(part));
+    else if (row.kind === "server") win ? drawServer(row, win) : drawPaid(row, columnsIn(part));
+    else {
+      if (win) drawTask(row, win);
+      else drawResponses(row, columnsIn(part));
+      if (target && target.moment.task === row.index) drawTarget(row.y + 1, row.height - 3);
+    }
+    if (row.kind === "pcpu" && win && target && target.win === win) drawPieces(row);
   }
 
   function measure() {
@@ -250,18 +311,27 @@
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   }
 
-  function report() {
+  function report(drawn) {
     if (pen.svg) return; // not drawn on the page
+    const current = nearest(view.from, view.to);
     canvas.dataset.shapes = shapes;
     canvas.dataset.from = Math.round(view.from);
     canvas.dataset.to = Math.round(view.to);
     canvas.dataset.window = current;
+    canvas.dataset.measured = ruler ? Math.round(Math.abs(ruler.to - ruler.from)) : 0;
     document.getElementById("span").textContent =
       `${timeText(Math.round(view.from))} to ${timeText(Math.round(view.to))}`
-      + (target ? `: ${target.title}` : "");
-    const whole = win.end - win.start || 1;
-    thumb.style.left = `${((view.from - win.start) / whole) * 100}%`;
+      + (target ? `: ${target.moment.title}` : "");
+    const whole = data.wholeEnd || 1;
+    thumb.style.left = `${(view.from / whole) * 100}%`;
     thumb.style.width = `${((view.to - view.from) / whole) * 100}%`;
+    marks.forEach((mark, at) => mark.classList.toggle("now", at === current));
+    const gap = drawn.some((part) => !part.win);
+    hint.hidden = !gap || x(view.from + data.overview.column) - x(view.from) < WIDE;
+    if (hint.hidden) return;
+    const [from, to] = [view.from, view.to].map((time) => `${Math.round(time)}ns`);
+    const length = timeText(data.overview.column);
+    hint.textContent = `A column is ${length} long. The trace has what was in it: hyperperiod trace draw TRACE --from ${from} --to ${to} --out part.svg`;
   }
 
   function font(pixels, weight = 400) {
@@ -316,7 +386,7 @@
     line(0, row.y + row.height - 0.5, size.width, row.y + row.height - 0.5);
   }
 
-  function drawPcpu(row) {
+  function drawPcpu(row, win) {
     const spans = win.pcpus[row.index];
     const top = row.y + 4;
     let drawnTo = -1;
@@ -370,7 +440,7 @@
     }
   }
 
-  function drawServer(row) {
+  function drawServer(row, win) {
     const { budget, vcpu } = data.servers[row.index];
     const points = win.points[row.index];
     const bottom = row.y + row.height - 5;
@@ -395,16 +465,16 @@
     pen.globalAlpha = 1;
   }
 
-  function drawTask(row) {
+  function drawTask(row, win) {
     const jobs = win.jobs[row.index];
     const color = row.domain.color;
     const bottom = row.y + row.height - 6;
     pen.strokeStyle = look.line;
     line(size.gutter, bottom + 0.5, size.width, bottom + 0.5);
-    const seen = visibleJobs(jobs);
-    seen.reduce((drawn, at) => drawLate(jobs, at, row, drawn), -Infinity);
+    const seen = visibleJobs(jobs, win);
+    seen.reduce((drawn, at) => drawLate(jobs, at, row, drawn, win), -Infinity);
     let drawnTo = -1;
-    for (const [start, end] of executions[row.index]) {
+    for (const [start, end] of executions(win)[row.index]) {
       if (end < view.from || x(end) < drawnTo + 0.4) continue;
       if (start > view.to) break;
       drawnTo = x(end);
@@ -413,21 +483,134 @@
     }
     const roomy = (size.width - size.gutter) / Math.max(1, seen.length) > 9;
     seen.forEach((at) => drawJob(jobs, at, row, bottom, roomy));
-    if (target && target.task === row.index) drawTarget(row.y + 1, row.height - 3);
+  }
+
+  // --- drawing columns -------------------------------------------------------------------------
+
+  // Who had a pcpu: a share of each column in the colour of each domain.
+  function drawShares(row, { level, length, first, edges }) {
+    const bottom = row.y + row.height - 3;
+    let low = edges.map(() => 0);
+    for (const { domain, time } of data.overview.pcpus[row.index]) {
+      const height = (at) => ((time[level][first + at] || 0) / length) * (row.height - 7);
+      const high = low.map((from, at) => from + height(at));
+      const { color, pattern } = domainOr(domain);
+      fillColumns(edges, bottom, low, high, color, pattern);
+      low = high;
+    }
+  }
+
+  // A domain of the overview, or what its other numbers mean.
+  function domainOr(number) {
+    if (number === OTHERS) return { name: "others", color: look.soft, pattern: 0 };
+    return data.domains[number] || { name: "stolen", color: look.line, pattern: 1 };
+  }
+
+  // What a server paid, as a share of what its interface gives it.
+  function drawPaid(row, { level, length, first, edges }) {
+    const { budget, period, vcpu } = data.servers[row.index];
+    const paid = data.overview.paid[row.index][level];
+    const full = (length * budget) / period;
+    const height = row.height - 12;
+    const high = edges.map((_, at) => Math.min(1, (paid[first + at] || 0) / full) * height);
+    pen.globalAlpha = 0.55;
+    fillColumns(edges, row.y + row.height - 5, edges.map(() => 0), high, colorOf(vcpu), 0);
+    pen.globalAlpha = 1;
+  }
+
+  // The longest response of each column, with a line at the deadline; misses as marks above.
+  function drawResponses(row, { level, first, edges }) {
+    const longest = data.overview.longest[row.index];
+    const misses = data.overview.misses[row.index][level];
+    const { deadline } = data.tasks[row.index];
+    const most = Math.max(deadline, longest[longest.length - 1][0] || 0) || 1;
+    const bottom = row.y + row.height - 6;
+    const y = (time) => (time / most) * (row.height - 15);
+    const high = edges.map((_, at) => y(longest[level][first + at] || 0));
+    fillColumns(edges, bottom, edges.map(() => 0), high, row.domain.color, row.domain.pattern);
+    pen.strokeStyle = look.soft;
+    pen.lineWidth = 0.7;
+    const last = edges.length - 1;
+    if (deadline > 0) line(edges[0], bottom - y(deadline), edges[last], bottom - y(deadline));
+    pen.fillStyle = look.bad;
+    for (let at = 0; at < last; at += 1)
+      if (misses[first + at])
+        pen.fillRect(edges[at], row.y + 2, Math.max(2, edges[at + 1] - edges[at] - 1), 6);
+  }
+
+  // Fills each column between two heights above the bottom.
+  function fillColumns(edges, bottom, low, high, color, pattern) {
+    const count = edges.length - 1;
+    pen.beginPath();
+    pen.moveTo(edges[0], bottom - low[0]);
+    for (let at = 0; at < count; at += 1) {
+      pen.lineTo(edges[at], bottom - high[at]);
+      pen.lineTo(edges[at + 1], bottom - high[at]);
+    }
+    for (let at = count - 1; at >= 0; at -= 1) {
+      pen.lineTo(edges[at + 1], bottom - low[at]);
+      pen.lineTo(edges[at], bottom - low[at]);
+    }
+    pen.closePath();
+    pen.fillStyle = color;
+    pen.fill();
+    if (pattern > 0) {
+      pen.fillStyle = look.hatch[(pattern - 1) % look.hatch.length];
+      pen.fill();
+    }
+    shapes += count;
   }
 
   // A frame around what a link asked for, from release to finish.
   function drawTarget(top, height) {
-    const left = Math.max(x(target.release), size.gutter - 4);
-    const right = Math.min(x(target.finish), size.width + 4);
+    const left = Math.max(x(target.moment.release), size.gutter - 4);
+    const right = Math.min(x(target.moment.finish), size.width + 4);
     pen.strokeStyle = look.accent;
     pen.lineWidth = 2;
     pen.strokeRect(left, top, Math.max(2, right - left), height);
     pen.lineWidth = 1;
   }
 
+  // Where the job that was asked for had this pcpu, and in a band how long it was there.
+  function drawPieces(row) {
+    const { task, job } = target.moment;
+    if (task < 0) return;
+    const pieces = executions(target.win)[task]
+      .filter((one) => one[2] === row.index && one[3] === job);
+    if (!pieces.length) return;
+    pen.strokeStyle = look.ink;
+    pen.lineWidth = 2;
+    for (const [start, end] of pieces)
+      pen.strokeRect(x(start), row.y + 3, Math.max(2, x(end) - x(start)), 22);
+    drawTarget(row.y + 1, row.height - 3);
+  }
+
+  // The length of what is measured, between two lines.
+  function drawRuler() {
+    const [left, right] = [ruler.from, ruler.to].map(x).sort((a, b) => a - b);
+    pen.fillStyle = pen.strokeStyle = look.accent;
+    pen.globalAlpha = 0.13;
+    pen.fillRect(left, 0, right - left, size.height);
+    pen.globalAlpha = 1;
+    pen.lineWidth = 1.5;
+    line(left, 0, left, size.height);
+    line(right, 0, right, size.height);
+    if (ruler.from === ruler.to) return;
+    const text = timeText(Math.round(Math.abs(ruler.to - ruler.from)));
+    font(12.5, 600);
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    const half = pen.measureText(text).width / 2 + 6;
+    const [least, most] = [size.gutter + half, size.width - half - 6];
+    const middle = Math.min(Math.max((left + right) / 2, least), most);
+    pen.fillStyle = look.card;
+    pen.fillRect(middle - half, TOP - 2, half * 2, 20);
+    pen.fillStyle = look.ink;
+    pen.fillText(text, middle, TOP + 8);
+  }
+
   // Jobs are sorted by release; a late one may begin before the view and end in it.
-  function visibleJobs(jobs) {
+  function visibleJobs(jobs, win) {
     const seen = [];
     for (let at = 0; at < jobs.length; at += JOB) {
       if (jobs[at] > view.to) break;
@@ -438,7 +621,7 @@
   }
 
   // Shades how late a job was, from where the shade of those before it ends; returns its own end.
-  function drawLate(jobs, at, row, drawn) {
+  function drawLate(jobs, at, row, drawn, win) {
     if (!jobs[at + 4]) return drawn;
     const from = Math.max(drawn, x(jobs[at + 1]));
     const to = x(jobs[at + 2] < 0 ? win.end : jobs[at + 2]);
@@ -467,9 +650,9 @@
     if (missed) cross(x(deadline), row.y + row.height / 2 - 2);
   }
 
-  function drawSwaps() {
+  function drawSwaps(win, from, to) {
     for (const [time, name] of win.swaps) {
-      if (time < view.from || time > view.to) continue;
+      if (time < from || time > to) continue;
       shapes += 1;
       pen.strokeStyle = pen.fillStyle = look.accent;
       pen.lineWidth = 2;
@@ -630,10 +813,33 @@
   }
 
   function describe(row, time) {
-    if (row.kind === "pcpu") return describeSpan(win.pcpus[row.index], time);
-    if (row.kind === "server") return describeServer(row.index, time);
-    if (row.kind === "task") return describeJob(row, time);
-    return null;
+    const part = parts().find(({ to }) => time < to);
+    if (!part || row.kind === "head") return null;
+    if (!part.win) return describeColumn(row, time, columnsIn(part));
+    if (row.kind === "pcpu") return describeSpan(part.win.pcpus[row.index], time);
+    if (row.kind === "server") return describeServer(row.index, time, part.win);
+    return describeJob(row, time, part.win);
+  }
+
+  function describeColumn(row, time, { level, length }) {
+    const at = Math.floor(time / length);
+    const when = spanText(at * length, Math.min((at + 1) * length, data.wholeEnd));
+    const of = (series) => series[level][at] || 0;
+    const percent = (share) => `${(share * 100).toFixed(1)} %`;
+    const { pcpus, switches, paid, misses, longest } = data.overview;
+    if (row.kind === "server") {
+      const { budget, period } = data.servers[row.index];
+      const share = (of(paid[row.index]) * period) / (length * budget);
+      return [row.label, `paid ${percent(share)} of its budgets`, when];
+    }
+    if (row.kind === "task") {
+      const [late, response] = [misses, longest].map((one) => Math.round(of(one[row.index])));
+      return [`${row.domain.name} · ${row.label}`, late ? `✗ ${late} missed` : "no deadline missed",
+        response ? `longest response ${timeText(response)}` : "no job finished", when];
+    }
+    const shares = pcpus[row.index].filter((one) => of(one.time)).map(({ domain, time: series }) =>
+      `${domainOr(domain).name}: ${percent(of(series) / length)}`);
+    return [row.label, ...shares, `${Math.round(of(switches[row.index]))} switches`, when];
   }
 
   function describeSpan(spans, time) {
@@ -655,7 +861,7 @@
     return `${timeText(start)} to ${timeText(end)} (${timeText(end - start)})`;
   }
 
-  function describeServer(index, time) {
+  function describeServer(index, time, win) {
     const { budget, name } = data.servers[index];
     const points = win.points[index];
     const next = firstFrom(points, 2, 0, time) * 2;
@@ -669,15 +875,26 @@
       `at ${timeText(Math.round(time))}`];
   }
 
-  function describeJob(row, time) {
-    const jobs = win.jobs[row.index];
-    const after = firstFrom(jobs, JOB, 0, time + 1);
-    const waiting = win.waiting[row.index];
-    if (after === 0) return null;
-    const running = executions[row.index].find(([start, end]) => start <= time && time < end);
-    let at = (after - 1) * JOB;
+  function runningIn(task, time, win) {
+    return executions(win)[task].find(([start, end]) => start <= time && time < end);
+  }
+
+  // The place of the job of a task that runs at an instant, or was released last; else negative.
+  function jobAt(task, time, win) {
+    const jobs = win.jobs[task];
+    const running = runningIn(task, time, win);
+    let at = (firstFrom(jobs, JOB, 0, time + 1) - 1) * JOB;
     if (running)
       for (let other = at; other >= 0; other -= JOB) if (jobs[other + 3] === running[3]) at = other;
+    return at;
+  }
+
+  function describeJob(row, time, win) {
+    const jobs = win.jobs[row.index];
+    const waiting = win.waiting[row.index];
+    const running = runningIn(row.index, time, win);
+    const at = jobAt(row.index, time, win);
+    if (at < 0) return null;
     const [release, deadline, finish, job, missed] = jobs.slice(at, at + JOB);
     const lines = [`${row.domain.name} · ${row.label}, job ${job}`, `released ${timeText(release)}`];
     if (deadline > 0) lines.push(`deadline ${timeText(deadline)}`);
@@ -690,45 +907,190 @@
     return lines;
   }
 
+  // --- jobs, misses and events -----------------------------------------------------------------
+
+  function taskName(task) {
+    const { domain, name } = data.tasks[task];
+    return `${data.domains[domain].name}.${name}`;
+  }
+
+  function momentOf(win, task, at) {
+    const [release, , finish, job] = win.jobs[task].slice(at, at + JOB);
+    const title = `${taskName(task)}, job ${job}${finish < 0 ? ", not finished here" : ""}`;
+    return { title, task, job, release, finish: finish < 0 ? win.end : finish };
+  }
+
+  // Who ran on the pcpus of a job from its release to its finish, those that ran longest first.
+  function tellJob({ win, moment }) {
+    const { task, job, release, finish, title } = moment;
+    const pieces = executions(win)[task].filter((one) => one[3] === job);
+    const ran = new Map();
+    for (const pcpu of new Set(pieces.map((one) => one[2]))) {
+      const spans = win.pcpus[pcpu];
+      for (let at = firstFrom(spans, SPAN, 1, release + 1) * SPAN; spans[at] < finish; at += SPAN) {
+        if (spans[at + 5] === task && spans[at + 6] === job) continue;
+        const length = Math.min(spans[at + 1], finish) - Math.max(spans[at], release);
+        const name = spans[at + 5] === task ? "its other jobs" : whoRuns(spans, at);
+        ran.set(name, (ran.get(name) || 0) + length);
+      }
+    }
+    const own = pieces.reduce((sum, [start, end]) => sum + end - start, 0);
+    const others = [...ran].sort((a, b) => b[1] - a[1]).slice(0, 6)
+      .map(([name, length]) => `${name} ${timeText(length)}`);
+    const whole = release >= win.start && finish <= win.end;
+    return `${title}: ${timeText(finish - release)} from ${timeText(release)} on. `
+      + `${whole ? "It" : "In this window it"} ran ${timeText(own)} in ${pieces.length} `
+      + (pieces.length === 1 ? "piece" : "pieces")
+      + (others.length ? `; meanwhile on its pcpu: ${others.join(", ")}.` : ".");
+  }
+
+  function whoRuns(spans, at) {
+    if (spans[at + 4] & STOLEN) return "stolen";
+    if (spans[at + 5] >= 0) return taskName(spans[at + 5]);
+    return spans[at + 2] >= 0 ? data.vcpus[spans[at + 2]].name : "idle";
+  }
+
+  function say(text) {
+    about.textContent = text;
+    about.hidden = !text;
+  }
+
+  function aim(win, moment) {
+    target = moment ? { win, moment } : null;
+    say(moment && moment.task >= 0 ? tellJob(target) : "");
+  }
+
+  // Each miss that the page knows, by its deadline: a job in a window, elsewhere a column.
+  function findMisses() {
+    const found = [];
+    for (const win of data.windows)
+      win.jobs.forEach((jobs, task) => {
+        for (let at = 0; at < jobs.length; at += JOB)
+          if (jobs[at + 4] && jobs[at + 1] >= win.start && jobs[at + 1] <= win.end)
+            found.push({ time: jobs[at + 1], win, moment: momentOf(win, task, at) });
+      });
+    const { column, misses: all } = data.overview || { misses: [] };
+    const known = (time) => data.windows.some((one) => one.start <= time && time <= one.end);
+    for (const [numbers] of all)
+      numbers.forEach((count, at) => {
+        const time = (at + 0.5) * column;
+        if (count && !known(time)) found.push({ time, win: null, moment: null });
+      });
+    return found.sort((a, b) => a.time - b.time);
+  }
+
+  // The one after the miss that was shown last or, if that is out of view, the first in the view or
+  // after it; with a step of -1 the same backward.
+  function toMiss(step) {
+    const seen = lastMiss && lastMiss.time >= view.from && lastMiss.time <= view.to;
+    const times = misses.map((one) => one.time);
+    const first = firstFrom(times, 1, 0, step > 0 ? view.from : view.to) - (step > 0 ? 0 : 1);
+    const next = misses[seen ? misses.indexOf(lastMiss) + step : first];
+    if (next) showMiss(next);
+  }
+
+  function toWorst() {
+    const excess = ({ moment }) =>
+      (moment ? (moment.finish - moment.release) / data.tasks[moment.task].deadline : 0);
+    if (misses.length) showMiss(misses.reduce((a, b) => (excess(b) > excess(a) ? b : a)));
+  }
+
+  function showMiss(miss) {
+    const { time, win, moment } = miss;
+    lastMiss = miss;
+    aim(win, moment);
+    rows = layOut();
+    const half = moment ? Math.max(time - moment.release, moment.finish - time) * 1.5
+      : data.overview.column * 50;
+    show(time - half, time + half);
+  }
+
+  // What the page knows to happen, by time: pairs of an instant and what it is.
+  function events(win) {
+    const found = win.swaps.map(([time, name]) => [time, `swap to ${name}`]);
+    win.pcpus.forEach((spans, pcpu) => {
+      for (let at = 0; at < spans.length; at += SPAN)
+        found.push([spans[at], `pcpu ${pcpu}: ${whoRuns(spans, at)}`]);
+    });
+    win.jobs.forEach((jobs, task) => {
+      for (let at = 0; at < jobs.length; at += JOB)
+        ["release", "deadline", "completion"].forEach((what, field) => {
+          if (field === 0 || jobs[at + field] > 0)
+            found.push([jobs[at + field], `${what} of ${taskName(task)}`]);
+        });
+    });
+    return found.filter(([time]) => time >= win.start && time <= win.end)
+      .sort((a, b) => a[0] - b[0]);
+  }
+
+  // Goes to the instant before or after in which something happens, and says what.
+  function toEvent(step) {
+    data.events ||= data.windows.flatMap(events);
+    const seen = ruler && ruler.to >= view.from && ruler.to <= view.to;
+    const from = seen ? ruler.to : step > 0 ? view.from - 1 : view.to + 1;
+    const times = data.events.map((one) => one[0]);
+    const place = step > 0 ? firstFrom(times, 1, 0, from + 1) : firstFrom(times, 1, 0, from) - 1;
+    if (!(place in times)) return;
+    const to = times[place];
+    ruler = { from: seen ? from : to, to };
+    const what = data.events.filter((one) => one[0] === to).map((one) => one[1]);
+    const length = to === ruler.from ? "" : ` (${timeText(Math.abs(to - from))} from the last)`;
+    say(`${timeText(to)}${length}: ${what.slice(0, 6).join(", ")}`);
+    const half = (view.to - view.from) / 2;
+    if (to < view.from || to > view.to) show(to - half, to + half);
+    else draw();
+  }
+
+  // A click on a job frames it; one elsewhere ends that, and what is measured.
+  function press(event) {
+    const box = canvas.getBoundingClientRect();
+    const [left, top] = [event.clientX - box.left, event.clientY - box.top];
+    const row = rows.find((one) => top >= one.y && top < one.y + one.height);
+    const time = timeAt(left);
+    const part = parts().find(({ to }) => time < to);
+    const isJob = row && row.kind === "task" && left > size.gutter && part && part.win;
+    const at = isJob ? jobAt(row.index, time, part.win) : -1;
+    ruler = null;
+    aim(part && part.win, at < 0 ? null : momentOf(part.win, row.index, at));
+    draw();
+  }
+
   // --- moving ----------------------------------------------------------------------------------
 
   let hashTimer = 0;
 
-  // Shows a part of the current window.
+  // Shows a part of the run.
   function show(from, to) {
-    const whole = Math.max(win.end - win.start, LEAST_NS);
+    const whole = Math.max(data.wholeEnd, LEAST_NS);
     const span = Math.min(Math.max(to - from, LEAST_NS), whole);
-    view.from = Math.min(Math.max(win.start, from), win.start + whole - span);
+    view.from = Math.min(Math.max(0, from), whole - span);
     view.to = view.from + span;
     draw();
     clearTimeout(hashTimer);
     hashTimer = setTimeout(() => {
-      const hash = `#zoom=${Math.round(view.from)}ns,${Math.round(view.to)}ns`;
+      const [rest] = /&.*|$/.exec(location.hash); // what a page keeps there of its own
+      const hash = `#zoom=${Math.round(view.from)}ns,${Math.round(view.to)}ns${rest}`;
       history.replaceState(null, "", hash);
     }, 300);
   }
 
-  // Shows a part of the run, in the window that holds it, or the nearest.
-  function go(from, to) {
+  // The window that holds a part of the run, or the nearest.
+  function nearest(from, to) {
     const gap = (one) => Math.max(0, one.start - from) + Math.max(0, to - one.end);
     const gaps = data.windows.map(gap);
-    enter(gaps.indexOf(Math.min(...gaps)), from, to);
-    show(from, to);
+    return gaps.indexOf(Math.min(...gaps));
   }
 
-  function enter(index, from, to) {
-    if (index !== current) {
-      current = index;
-      win = data.windows[index];
-      executions = executionsByTask();
-    }
-    target = win.moments.find((one) => one.view[0] === from && one.view[1] === to) || null;
+  // Shows a part of the run and frames the moment that has it for its view.
+  function go(from, to) {
+    const win = data.windows[nearest(from, to)];
+    aim(win, win.moments.find((one) => one.view[0] === from && one.view[1] === to));
     rows = layOut();
-    for (const mark of map.querySelectorAll("i")) mark.classList.toggle("now", mark === marks[index]);
     list.value = `${from},${to}`;
     if (list.selectedIndex < 0) list.value = win.view.join();
     for (const link of document.querySelectorAll(".tab"))
       link.setAttribute("aria-current", link.hash === `#zoom=${from}ns,${to}ns`);
+    show(from, to);
   }
 
   function zoom(factor, around = (view.from + view.to) / 2) {
@@ -745,17 +1107,29 @@
     out: () => zoom(2),
     left: () => pan(-0.25),
     right: () => pan(0.25),
-    fit: () => show(win.start, win.end),
+    fit: () => show(0, data.wholeEnd),
+    before: () => toMiss(-1),
+    next: () => toMiss(1),
+    worst: toWorst,
+    back: () => toEvent(-1),
+    on: () => toEvent(1),
+    none: () => {
+      ruler = null;
+      aim(null, null);
+      draw();
+    },
     svg: () => offer(new Blob([savedSvg()], { type: "image/svg+xml" }), "svg"),
     png: () => savedPng((blob) => offer(blob, "png")),
   };
   const KEYS = {
     "+": "in", "=": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", 0: "fit", Home: "fit",
+    p: "before", n: "next", w: "worst", Escape: "none",
+    "shift ArrowLeft": "back", "shift ArrowRight": "on",
   };
 
   // "#zoom=0,24us": two instants; one without a unit has the unit of the other.
   function readHash() {
-    const match = /^#zoom=([\d.]+)(ns|us|ms|s)?,([\d.]+)(ns|us|ms|s)?$/.exec(location.hash);
+    const match = /^#zoom=([\d.]+)(ns|us|ms|s)?,([\d.]+)(ns|us|ms|s)?(?:&|$)/.exec(location.hash);
     if (!match) return;
     const scale = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
     const unit = (own, other) => scale[own || other || "ns"];
@@ -763,13 +1137,17 @@
   }
 
   const fingers = new Map();
+  let moved = false; // since a finger or button went down
 
   function drag(event) {
     const before = fingers.get(event.pointerId);
     if (!before) return;
     const others = [...fingers.entries()].filter(([id]) => id !== event.pointerId);
     const perPixel = (view.to - view.from) / (size.width - size.gutter);
-    if (others.length === 0) {
+    if (event.shiftKey && ruler) {
+      ruler.to = timeAt(event.clientX - canvas.getBoundingClientRect().left);
+      draw();
+    } else if (others.length === 0) {
       const step = (before.clientX - event.clientX) * perPixel;
       show(view.from + step, view.to + step);
     } else {
@@ -778,13 +1156,22 @@
       const apart = Math.max(8, Math.abs(event.clientX - fixed));
       zoom(Math.max(8, Math.abs(before.clientX - fixed)) / apart, timeAt(fixed - box.left));
     }
+    moved ||= Math.abs(event.clientX - before.clientX) > 0;
     fingers.set(event.pointerId, event);
   }
 
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, event);
+    moved = false;
+    if (event.shiftKey) {
+      const from = timeAt(event.clientX - canvas.getBoundingClientRect().left);
+      ruler = { from, to: from };
+    }
     tell(event);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    if (!moved && !event.shiftKey) press(event);
   });
   canvas.addEventListener("pointermove", (event) => {
     drag(event);
@@ -804,9 +1191,11 @@
     }
   }, { passive: false });
   canvas.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;
+    const arrow = event.shiftKey && event.key.startsWith("Arrow");
+    const action = KEYS[arrow ? `shift ${event.key}` : event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey || !action) return;
     event.preventDefault();
-    ACTIONS[KEYS[event.key]]();
+    ACTIONS[action]();
   });
   for (const button of document.querySelectorAll("[data-do]"))
     button.addEventListener("click", () => ACTIONS[button.dataset.do]());
@@ -814,9 +1203,9 @@
   function slide(event) {
     if (event.type === "pointermove" && !(event.buttons & 1)) return;
     const box = rail.getBoundingClientRect();
-    const middle = ((event.clientX - box.left) / box.width) * (win.end - win.start);
+    const middle = ((event.clientX - box.left) / box.width) * data.wholeEnd;
     const half = (view.to - view.from) / 2;
-    show(win.start + middle - half, win.start + middle + half);
+    show(middle - half, middle + half);
   }
   rail.addEventListener("pointerdown", (event) => {
     rail.setPointerCapture(event.pointerId);
@@ -825,16 +1214,6 @@
   rail.addEventListener("pointermove", slide);
 
   // --- the windows of the run ------------------------------------------------------------------
-
-  const map = document.getElementById("map");
-  const marks = data.windows.map((one) => {
-    const mark = document.createElement("i");
-    mark.style.left = `${(one.start / (data.wholeEnd || 1)) * 100}%`;
-    mark.style.width = `${((one.end - one.start) / (data.wholeEnd || 1)) * 100}%`;
-    mark.title = `${one.title}: ${timeText(one.start)} to ${timeText(one.end)}`;
-    mark.addEventListener("click", () => go(...one.view));
-    return map.appendChild(mark);
-  });
 
   list.addEventListener("change", () => go(...list.value.split(",").map(Number)));
 
@@ -851,8 +1230,6 @@
     }
   });
 
-  const folded = Math.max(win.pcpus.length, data.servers.length, data.tasks.length) > LONG;
-  document.getElementById("rowtools").hidden = !folded;
   const relaid = () => {
     rows = layOut();
     draw();
@@ -880,8 +1257,70 @@
     });
   new ResizeObserver(() => { if (stage.clientWidth !== size.width) draw(); }).observe(stage);
   readLook();
-  executions = executionsByTask();
-  enter(0, view.from, view.to);
-  draw();
-  readHash();
+
+  // --- the data --------------------------------------------------------------------------------
+
+  function markOf(one) {
+    const mark = document.createElement("i");
+    mark.style.left = `${(one.start / (data.wholeEnd || 1)) * 100}%`;
+    mark.style.width = `${((one.end - one.start) / (data.wholeEnd || 1)) * 100}%`;
+    mark.title = `${one.title}: ${timeText(one.start)} to ${timeText(one.end)}`;
+    return mark;
+  }
+
+  function choicesOf(one, place) {
+    const group = document.createElement("optgroup");
+    group.label = `${timeText(one.start)} to ${timeText(one.end)}`;
+    const choices = place === 0 ? [one, ...one.moments] : one.moments;
+    group.append(...choices.map((choice) => new Option(choice.title, choice.view.join())));
+    return group;
+  }
+
+  // A series at every level: its numbers, then those of four columns joined to one, and so on.
+  function leveled({ scale, bytes }, join) {
+    const text = atob(bytes);
+    const finest = new Float64Array(text.length);
+    for (let at = 0; at < text.length; at += 1) finest[at] = (text.charCodeAt(at) * scale) / 255;
+    const found = [finest];
+    for (let level = 1; level < data.overview.levels; level += 1) {
+      const fine = found[level - 1];
+      const wide = new Float64Array(Math.ceil(fine.length / 4));
+      for (let at = 0; at < fine.length; at += 1) wide[at >> 2] = join(wide[at >> 2], fine[at]);
+      found.push(wide);
+    }
+    return found;
+  }
+
+  function unpack(overview) {
+    const sum = (series) => leveled(series, (a, b) => a + b);
+    overview.levels = 1 + Math.ceil(Math.log2(data.wholeEnd / overview.column) / 2);
+    overview.pcpus = overview.pcpus.map((shares) =>
+      shares.map(({ domain, time }) => ({ domain, time: sum(time) })));
+    for (const name of ["switches", "paid", "misses"]) overview[name] = overview[name].map(sum);
+    overview.longest = overview.longest.map((series) => leveled(series, (a, b) => Math.max(a, b)));
+  }
+
+  const showData = (given) => {
+    const kept = data ? [view.from, view.to] : given.windows[0].view;
+    data = given;
+    for (const one of data.windows)
+      one.points = one.points.map((line) =>
+        line.length > 1 ? line : [one.start, line[0], one.end, line[0]]);
+    if (data.overview && !data.overview.levels) unpack(data.overview);
+    marks = data.overview ? data.windows.map(markOf) : [];
+    rail.replaceChildren(...marks, thumb);
+    list.replaceChildren(...data.windows.map(choicesOf));
+    const { pcpus } = data.windows[0];
+    const folded = Math.max(pcpus.length, data.servers.length, data.tasks.length) > LONG;
+    document.getElementById("rowtools").hidden = !folded;
+    misses = findMisses();
+    ruler = null;
+    for (const button of document.querySelectorAll("[data-do]"))
+      if (["before", "next", "worst"].includes(button.dataset.do))
+        button.disabled = misses.length === 0;
+    go(...kept);
+    clearTimeout(hashTimer); // the address is as it was
+    readHash();
+  };
+  return Object.assign(showData, { timeText });
 })();

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Makes the playground: the simulator in one page, with the example systems to begin with.
+
+    python -m docs.playground build/playground.html [SYSTEM.toml ...]
+
+The simulator is build/wasm/simulator.wasm (`make playground` makes both). An example is what the
+simulator is told of a system, whose interfaces are computed here, and what the timeline of its
+report says beside the records. What the page does with them is in report/templates/playground.js.
+Systems that are named are there in the place of the examples. Exit code 2: one cannot be.
+"""
+
+from __future__ import annotations
+
+import base64
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from hyperperiod import InputError
+from hyperperiod.analysis import resolve
+from hyperperiod.hosts.described import describe
+from hyperperiod.hosts.header import make_header
+from hyperperiod.hosts.sim import HOST, TASK_COUNTS, run
+from hyperperiod.model import PRESETS, Budget, Order, Scheduler, Scope, Slack, load_system
+from hyperperiod.model.policy import legal_policies
+from hyperperiod.report.meter import Meter, silent
+from hyperperiod.report.page import render
+from hyperperiod.report.timeline import first_view_ns, timeline
+from hyperperiod.report.windows import choose
+from hyperperiod.resources import SYSTEMS
+from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind, read
+
+MODULE: Final = Path(__file__).parents[1] / "build" / "wasm" / "simulator.wasm"
+VIEWS: Final = 10
+"""How many first views a run is long, and one after the last swap or change ..."""
+RECORDS: Final = 8_000
+"""... or less, until it has no more records than this, so that it follows a slider."""
+
+
+def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None:
+    """Writes the page with the simulator that is in `module` and these systems, or the examples.
+
+    InputError for a file that the page cannot have.
+    """
+    render(
+        path,
+        "playground.html.j2",
+        title="Playground",
+        simulator=base64.b64encode(module.read_bytes()).decode(),
+        kinds={kind.name: kind.value for kind in Kind},
+        flags={"SECOND_PAYER": SECOND_PAYER, "EXTRA": EXTRA, "STOLEN": STOLEN},
+        data={
+            "examples": [example(file) for file in files] or list(examples()),
+            "policies": {scope.value: policies(scope) for scope in Scope},
+            "schedulers": list(Scheduler),
+            "budgets": list(Budget),
+            "orders": list(Order),
+            "slacks": list(Slack),
+            "columns": TASK_COUNTS,
+        },
+    )
+
+
+def policies(scope: Scope) -> list[dict[str, Any]]:
+    """The policies of a scope, those with names first: name, rules in words, rules by number."""
+    known = {one.rules: one for one in reversed(PRESETS.values())}  # the first of several names
+    legal = sorted(legal_policies(), key=lambda one: one.rules not in known)
+    return [
+        {
+            "name": str(known.get(one.rules, "+".join((one.budget, one.order, one.slack)))),
+            **{rule: getattr(one, rule).code for rule in ("budget", "order", "slack")},
+        }
+        for one in legal
+        if one.scope is scope
+    ]
+
+
+def examples() -> Iterator[dict[str, Any]]:
+    """The example systems that the page can run, as it needs them."""
+    for file in sorted(SYSTEMS.glob("*.toml")):
+        with suppress(InputError):
+            yield example(file)
+
+
+def example(file: Path) -> dict[str, Any]:
+    """A system as the page needs it. InputError for what the simulator or the page does not run."""
+    system = resolve(load_system(file, pinned=True))
+    if system.major_frame_ns is not None:
+        raise InputError(str(file), None, "policy", "table", "a policy with servers")
+    view_ns = first_view_ns(make_header(system, HOST, 1, 1, guarantees=False))
+    late_ns = [one.at_ns for one in system.swaps] + [one.at_ns for one in system.changes]
+    horizon_ns = max(VIEWS * view_ns, max(late_ns, default=0) + view_ns)
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "run.hpt"
+        while True:
+            run(system, horizon_ns, trace_path=trace)
+            header, records = read(trace)
+            if len(records) <= RECORDS or horizon_ns <= view_ns:
+                break
+            horizon_ns //= 2
+        # A policy under which every server is drawn, the spare among them.
+        header = {**header, "budget": Budget.DEFERRABLE, "slack": Slack.SPARE}
+        chosen = choose(records, [], view_ns)
+        data = timeline(header, records, chosen, Meter(silent, len(records)))
+    for window in data["windows"]:
+        window |= {"pcpus": [[] for _ in window["pcpus"]], "points": [], "jobs": [], "swaps": []}
+    return {
+        "name": file.stem,
+        "description": system.description or "",
+        "parts": describe(system, horizon_ns, 1),
+        "data": data,
+    }
+
+
+def main() -> int:
+    """Writes the page that is named first, with the systems named after it. The exit code."""
+    page, *files = map(Path, sys.argv[1:])
+    try:
+        write(page, files=files)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

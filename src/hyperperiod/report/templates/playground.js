@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The playground: a form of a system, which runs in this page whenever something is changed. The
+// page holds examples (docs/playground.py), each as the parts that the simulator is told and as what
+// the timeline says beside its records. The form changes the parts, and nothing else is kept: the
+// address holds them, so that it is a link to the system.
+"use strict";
+(() => {
+  const { examples, policies, schedulers, budgets, orders, slacks, columns } = JSON.parse(
+    document.getElementById("data").textContent);
+  const packed = atob(document.getElementById("simulator").textContent);
+  const module = new WebAssembly.Module(Uint8Array.from(packed, (one) => one.charCodeAt(0)));
+  const form = document.getElementById("system");
+  const said = document.getElementById("said");
+  const choice = document.getElementById("example");
+  const SPARE = -2;
+  const FIRST = (examples.find((one) => one.name === "flight-control") ?? examples[0]).name;
+  let system = null; // a copy of the example that is changed
+  let shown = []; // what brings each control to what it controls
+  let records = []; // of the last run
+  let data = null; // of the timeline
+  let now = 0; // the instant that is told ...
+  let moments = []; // ... and shown
+  let keepTimer = 0;
+
+  const all = (part) => system.parts.filter((one) => one.part === part);
+  const setUp = () => system.parts[0];
+  const ruleOf = ({ budget, order, slack }) => budget | (order << 8) | (slack << 16);
+  const ownPolicies = () => policies[setUp().is_global ? "global" : "partitioned"];
+  const policyOf = (rules) => ownPolicies().find((one) => ruleOf(one) === rules);
+
+  // --- the form --------------------------------------------------------------------------------
+
+  function element(kind, properties = {}, ...children) {
+    const made = Object.assign(document.createElement(kind), properties);
+    made.append(...children);
+    return made;
+  }
+
+  // A labelled control for a value of a part; `show` is called whenever anything has changed.
+  function row(label, input, take, show) {
+    const output = element("output");
+    shown.push(() => { output.textContent = show(input) ?? ""; });
+    input.addEventListener("input", () => {
+      take(input);
+      changed();
+    });
+    return element("label", {}, element("span", { textContent: label }), input, output);
+  }
+
+  // Times are taken in round steps (those of servers in quanta, where there is one), but stay as
+  // they are until they are moved.
+  function slider(label, part, key, most, take = () => {}) {
+    const input = element("input", { type: "range", step: "any", min: 0 });
+    input.dataset.of = `${part.part} ${all(part.part).indexOf(part)} ${key}`;
+    return row(label, input, () => {
+      const round = 10 ** Math.max(0, Math.floor(Math.log10(input.max / 100)));
+      const step = (part.part !== "add_task" && setUp().quantum_ns) || round;
+      const before = part[key];
+      part[key] = Math.max(step, Math.round(input.value / step) * step);
+      take(before);
+    }, () => {
+      input.max = most();
+      input.value = part[key];
+      return showTimeline.timeText(part[key]);
+    });
+  }
+
+  function number(label, part, key) {
+    const input = element("input", { type: "number", min: 0, value: part[key] });
+    return row(label, input, () => { part[key] = Math.max(0, Math.round(input.value)); }, () => {});
+  }
+
+  function policy(label, part) {
+    const options = ownPolicies().map((one) => new Option(one.name, ruleOf(one)));
+    const select = element("select", {}, ...options);
+    return row(label, select, () => {
+      const { budget, order, slack } = policyOf(Number(select.value));
+      Object.assign(part, { budget, order, slack });
+    }, () => { select.value = ruleOf(part); });
+  }
+
+  function button(text, title, act) {
+    const made = element("button", { type: "button", textContent: text, title });
+    made.addEventListener("click", () => {
+      act();
+      fillForm();
+      changed();
+    });
+    return made;
+  }
+
+  function group(title, color, ...rows) {
+    const chip = element("span", { className: "chip" });
+    chip.style.background = color;
+    const legend = element("legend", {}, ...(color ? [chip] : []), title);
+    return element("fieldset", {}, legend, ...rows);
+  }
+
+  function serverRows(name, server) {
+    if (server.period_ns === 0) return [];
+    const { period_ns: period } = server;
+    return [
+      element("h3", { textContent: name }),
+      slider("budget", server, "budget_ns", () => server.period_ns),
+      slider("period", server, "period_ns", () => 2 * period),
+      ...("priority" in server ? [number("priority", server, "priority")] : []),
+    ];
+  }
+
+  // A hop of a flow has no releases of its own.
+  function taskRows(name, task, scheduler, isHop) {
+    const { period_ns: period, wcet_ns: wcet } = task;
+    if (!period || !wcet) return [];
+    return [
+      element("h3", { textContent: name }),
+      slider("wcet", task, "wcet_ns", () => Math.max(2 * wcet, period), (before) => {
+        if (task.bcet_ns === before || task.bcet_ns > task.wcet_ns) task.bcet_ns = task.wcet_ns;
+      }),
+      ...(isHop ? [] : [slider("period", task, "period_ns", () => 2 * period, (before) => {
+        if (task.deadline_ns === before) task.deadline_ns = task.period_ns;
+      })]),
+      ...(scheduler.endsWith("fp") ? [number("priority", task, "priority")] : []),
+    ];
+  }
+
+  function swapRows(swap) {
+    const remove = button("×", "no such swap", () =>
+      system.parts.splice(system.parts.indexOf(swap), 1));
+    return [
+      element("h3", {}, "hot swap ", remove),
+      policy("to", swap),
+      slider("at", swap, "at_ns", () => setUp().horizon_ns),
+    ];
+  }
+
+  function fillForm() {
+    shown = [];
+    const { domains, vcpus, tasks, servers } = system.data;
+    const [servers_, tasks_] = [all("add_vcpu"), all("add_task")];
+    const hops = new Set(system.parts.flatMap((one) => one.hops ?? []));
+    const swap = button("hot swap", "another policy from some instant on", () => {
+      const at_ns = setUp().horizon_ns / 4;
+      const { budget, order, slack } = setUp();
+      system.parts.push({ part: "add_swap", at_ns, budget, order, slack });
+    });
+    const spare = servers.some((one) => one.vcpu === SPARE) ? serverRows("spare", all("set_spare")[0]) : [];
+    form.replaceChildren(
+      group("", "", policy("policy", setUp()), ...spare, ...all("add_swap").flatMap(swapRows), swap),
+      ...all("add_domain").map(({ scheduler }, at) => group(
+        domains[at].name,
+        domains[at].color,
+        ...vcpus.flatMap(({ name, domain }, id) =>
+          domain === at ? serverRows(`server of ${name}`, servers_[id]) : []),
+        ...tasks.flatMap(({ name, domain }, id) =>
+          domain === at ? taskRows(name, tasks_[id], schedulers[scheduler], hops.has(id)) : []),
+      )),
+    );
+  }
+
+  // --- the run ---------------------------------------------------------------------------------
+
+  // Runs the system as it is now.
+  function changed() {
+    shown.forEach((show) => show());
+    const swaps = all("add_swap").sort((one, other) => one.at_ns - other.at_ns);
+    const parts = [...system.parts.filter((one) => one.part !== "add_swap"), ...swaps];
+    const began = performance.now();
+    try {
+      const run = simulate(module, parts, setUp().horizon_ns);
+      records = recordsOf(run.records);
+      data = { ...system.data, servers: serversNow(swaps) };
+      const { view } = data.windows[0];
+      const win = windowOf(records, data, (rules) => policyOf(rules).name);
+      data = { ...data, wholeEnd: win.end, allRecords: win.records, windows: [{ ...win, view, moments }] };
+      showTimeline(data);
+      tell(run.counts, performance.now() - began);
+      if (now) tellInstant();
+      clearTimeout(keepTimer);
+      keepTimer = setTimeout(keep, 300);
+    } catch (error) {
+      said.className = "bad";
+      said.textContent = `✗ ${error.message}`;
+    }
+  }
+
+  // The servers whose budgets are drawn, with what they have now: none under the sporadic rule,
+  // the spare only where it is used.
+  function serversNow(swaps) {
+    const vcpus = all("add_vcpu");
+    if (budgets[setUp().budget] === "sporadic") return [];
+    const spare = slacks[setUp().slack] === "spare" || swaps.length > 0;
+    return system.data.servers
+      .filter((one) => one.vcpu !== SPARE || spare)
+      .map((one) => ({ ...one, budget: (vcpus[one.vcpu] ?? all("set_spare")[0]).budget_ns }));
+  }
+
+  function tell(counts, took) {
+    const { tasks, domains } = system.data;
+    const rows = tasks.map(({ name, domain }, at) => {
+      const row = counts.slice(at * columns.length, (at + 1) * columns.length);
+      const of = Object.fromEntries(columns.map((column, place) => [column, row[place]]));
+      const cells = [of.jobs, of.misses, of.max_ns < 0 ? "" : showTimeline.timeText(of.max_ns)];
+      const line = element("tr", {},
+        element("th", { textContent: `${domains[domain].name} · ${name}` }),
+        ...cells.map((text) => element("td", { textContent: text })));
+      line.cells[2].className = of.misses ? "bad" : "";
+      return line;
+    });
+    document.getElementById("tasks").replaceChildren(...rows);
+    said.className = "soft";
+    said.textContent = `${records.length} records of ${showTimeline.timeText(setUp().horizon_ns)}, `
+      + `simulated and drawn in ${Math.round(took)} ms`;
+  }
+
+  // --- instant by instant ----------------------------------------------------------------------
+
+  // To the next instant at which something was decided, or back.
+  function step(onwards) {
+    const decided = records.filter((one) => one.kind === Kind.RUN || one.kind === Kind.IDLE);
+    const next = onwards
+      ? decided.find((one) => one.time > now)
+      : decided.findLast((one) => one.time < now);
+    if (!next) return;
+    now = next.time;
+    const canvas = document.getElementById("timeline");
+    let [from, to] = [Number(canvas.dataset.from), Number(canvas.dataset.to)];
+    if (now < from || now > to) [from, to] = [now - (to - from) / 2, now + (to - from) / 2];
+    const most = data.windows[0].end - (to - from);
+    const start = Math.round(Math.max(0, Math.min(from, most)));
+    const view = [start, start + to - from];
+    const title = showTimeline.timeText(now);
+    moments = [{ title, task: -1, release: now, finish: now, view }];
+    data.windows[0].moments = moments;
+    address(`#zoom=${view[0]}ns,${view[1]}ns`);
+    showTimeline(data);
+    tellInstant();
+  }
+
+  function tellInstant() {
+    const lines = records.filter((one) => one.time === now).map(sentence).filter(Boolean);
+    document.getElementById("instant").replaceChildren(
+      ...lines.map((text) => element("li", { textContent: text })));
+    document.getElementById("now").textContent = `at ${showTimeline.timeText(now)}`;
+  }
+
+  const nameOf = (id) => (id === SPARE ? "the spare" : system.data.vcpus[id]?.name);
+
+  // A record in words; who has a pcpu, with the rule that gave it.
+  function sentence(one) {
+    const job = one.task >= 0 && `${system.data.tasks[one.task].name}, job ${one.job},`;
+    switch (one.kind) {
+      case Kind.RUN: return `pcpu ${one.pcpu}: ${nameOf(one.vcpu)} runs${job ? ` ${job}` : ""} ${whyRuns(one)}`;
+      case Kind.IDLE: return `pcpu ${one.pcpu}: ${whyIdle(one)}`;
+      case Kind.CHARGE: return `${nameOf(one.payer)} has paid ${showTimeline.timeText(one.value)}`;
+      case Kind.REPLENISH: return `${nameOf(one.vcpu)} has ${showTimeline.timeText(one.value)} again`;
+      case Kind.DEPLETE: return `${nameOf(one.vcpu)} has nothing left`;
+      case Kind.RELEASE: return `${job} is released`;
+      case Kind.COMPLETE: return `${job} is done after ${showTimeline.timeText(one.value)}`;
+      case Kind.MISS: return `${job} has missed its deadline`;
+      case Kind.SWAP: return `from here on ${policyOf(one.value).name}`;
+      default: return null; // who has work follows from these
+    }
+  }
+
+  // The rules in force, by their words.
+  function rulesNow() {
+    const swap = records.findLast((one) => one.kind === Kind.SWAP && one.time <= now);
+    const { order, slack } = swap ? policyOf(swap.value) : setUp();
+    return { order: orders[order], slack: slacks[slack] };
+  }
+
+  function whyRuns({ vcpu, payer, flags, value }) {
+    const { order, slack } = rulesNow();
+    const until = value < 0 ? "" : `, until ${showTimeline.timeText(value)} at the latest`;
+    const both = flags & Flag.SECOND_PAYER ? `, and so does ${nameOf(vcpu)}` : "";
+    if (flags & Flag.EXTRA) return `on extra time: the slack rule ${slack}${until}`;
+    if (payer === -1) return `for nothing: no server wants the pcpu${until}`;
+    if (payer === vcpu) return `on its own budget: it is first by ${order}${until}`;
+    return `and ${nameOf(payer)} pays${both}: the slack rule ${slack}${until}`;
+  }
+
+  function whyIdle({ payer, flags }) {
+    if (flags & Flag.STOLEN) return "stolen, and not there to be granted";
+    return payer === -1 ? "idle" : `idle, and ${nameOf(payer)} pays: its budget passes unused`;
+  }
+
+  // --- the beginning ---------------------------------------------------------------------------
+
+  // Another view, and the same system.
+  function address(zoom) {
+    history.replaceState(null, "", zoom + /&.*|$/.exec(location.hash)[0]);
+  }
+
+  function keep() {
+    const { name, parts } = system;
+    const [zoom] = /^#zoom=[^&]*|$/.exec(location.hash);
+    const packed = btoa(JSON.stringify({ name: encodeURIComponent(name), parts }));
+    history.replaceState(null, "", `${zoom}&system=${packed}`);
+  }
+
+  // The example with this name, or the parts that a link has in the place of its own.
+  function begin(name, parts) {
+    const example = examples.find((one) => one.name === name);
+    system = structuredClone(parts ? { ...example, parts } : example);
+    now = 0;
+    moments = [];
+    document.getElementById("instant").replaceChildren();
+    document.getElementById("now").textContent = "";
+    document.getElementById("description").textContent = system.description;
+    choice.value = name;
+    const { view } = system.data.windows[0];
+    if (!parts) history.replaceState(null, "", `#zoom=${view[0]}ns,${view[1]}ns`);
+    fillForm();
+    changed();
+  }
+
+  // The system of the address, if it has one.
+  function linked() {
+    const [, packed] = /&system=(.*)/.exec(location.hash) ?? [];
+    if (!packed) return false;
+    try {
+      const { name, parts } = JSON.parse(atob(packed));
+      begin(decodeURIComponent(name), parts);
+    } catch {
+      begin(FIRST);
+      said.className = "bad";
+      said.textContent = "✗ the link has no system of this page";
+    }
+    return true;
+  }
+
+  choice.append(...examples.map((one) => new Option(one.name)));
+  choice.addEventListener("change", () => begin(choice.value));
+  window.addEventListener("hashchange", linked);
+  for (const [id, onwards] of [["before", false], ["after", true]])
+    document.getElementById(id).addEventListener("click", () => step(onwards));
+  if (!linked()) begin(FIRST);
+})();

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The playground: what it makes of records is what reports show, and it follows its form."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from docs.playground import example, main, policies, write
+from tests.support.browser import Page, acted, drawn, needs_browser, opened
+from tests.support.building import said
+from tests.support.drawn_runs import DRAWN
+from tests.support.in_wasm import TEMPLATES, built
+
+from hyperperiod.analysis import resolve
+from hyperperiod.hosts.sim import run
+from hyperperiod.model import Scope, load_system
+from hyperperiod.report.meter import Meter, silent
+from hyperperiod.report.timeline import timeline
+from hyperperiod.report.windows import choose
+from hyperperiod.resources import SYSTEMS
+from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind, read
+
+MOST_BYTES = 3_000_000
+FLIGHT_CONTROL = SYSTEMS / "flight-control.toml"
+READER = """
+  const { readFileSync } = require("node:fs");
+  const [script, file] = process.argv.slice(1);
+  const { Kind, Flag, runs } = JSON.parse(readFileSync(file));
+  const source = `${readFileSync(script, "utf8")}; return [recordsOf, windowOf];`;
+  const [recordsOf, windowOf] = new Function("Kind", "Flag", source)(Kind, Flag);
+  const nameOf = (names) => (rules) => names[rules];
+  console.log(JSON.stringify(runs.map(({ records, data, names }) =>
+    windowOf(recordsOf(new Uint8Array(readFileSync(records))), data, nameOf(names)))));
+"""
+
+
+def test_the_window_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
+    """The script's reading of records against Python's, for drawn systems of every kind."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed: apt-get install nodejs")
+    runs, expected = [], []
+    for number in range(40):
+        system, horizon_ns = DRAWN[number % len(DRAWN)](number, random.Random(f"page {number}"))
+        trace, bare = tmp_path / f"{number}.hpt", tmp_path / f"{number}"
+        run(system, horizon_ns, trace_path=trace)
+        header, records = read(trace)
+        bare.write_bytes(records.tobytes())
+        data = timeline(header, records, choose(records, [], 1), Meter(silent, len(records)))
+        names = {
+            one["budget"] | one["order"] << 8 | one["slack"] << 16: one["name"]
+            for one in policies(system.policy.scope)
+        }
+        runs.append({"records": str(bare), "data": data, "names": names})
+        expected.append({**data["windows"][0], "view": None})
+    flags = {"SECOND_PAYER": SECOND_PAYER, "EXTRA": EXTRA, "STOLEN": STOLEN}
+    kinds = {kind.name: kind.value for kind in Kind}
+    asked = tmp_path / "runs.json"
+    asked.write_text(json.dumps({"Kind": kinds, "Flag": flags, "runs": runs}))
+    found = json.loads(said(node, "-e", READER, TEMPLATES / "records.js", asked))
+    for one, window in zip(found, expected, strict=True):
+        assert {**one, "view": None} == window
+    assert sum(len(window["swaps"]) for window in found) > 2
+    assert sum(len(window["points"]) for window in found) > 50
+
+
+def test_policies_are_those_that_a_system_file_can_name() -> None:
+    assert {one["name"] for one in policies(Scope.GLOBAL)[:2]} == {"rtds", "ertds"}
+    total = sum(len(policies(scope)) for scope in Scope)
+    assert total == 59
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("playground") / "playground.html"
+    write(path, built())
+    return path
+
+
+def test_the_page_is_complete_and_small(page: Path) -> None:
+    assert page.stat().st_size < MOST_BYTES
+    assert [one for one in Page(page).addresses if not one.startswith("#")] == []
+
+
+def misses_with(budget_ns: int) -> int:
+    """What flight-control misses in the page's horizon if its first server has this budget."""
+    one = example(FLIGHT_CONTROL)
+    system = resolve(load_system(FLIGHT_CONTROL, pinned=True))
+    first, *others = system.domains
+    assert first.interface is not None
+    less = first.replace(interface=first.interface.replace(budget_ns=budget_ns))
+    result = run(system.replace(domains=(less, *others)), one["parts"][0]["horizon_ns"])
+    assert sum(task.misses for task in result.tasks) > 0
+    return sum(task.misses for task in result.tasks)
+
+
+def link(budget_ns: int) -> str:
+    """The same system as the page's address has it."""
+    one = example(FLIGHT_CONTROL)
+    server = next(part for part in one["parts"] if part["part"] == "add_vcpu")
+    server["budget_ns"] = budget_ns
+    return base64.b64encode(
+        json.dumps({"name": one["name"], "parts": one["parts"]}).encode()
+    ).decode()
+
+
+def test_a_page_of_systems_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = example(SYSTEMS / "overload.toml")
+    assert one["name"] == "overload"
+    assert {"add_domain", "add_vcpu", "add_task"} < {part["part"] for part in one["parts"]}
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('name = "wrong"\npolicy = "none"\n')
+    monkeypatch.setattr("sys.argv", ["playground", str(tmp_path / "page.html"), str(wrong)])
+    assert main() == 2
+    assert f"{wrong}:2: policy: found " in capsys.readouterr().err
+    assert not (tmp_path / "page.html").exists()
+
+
+@needs_browser
+def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> None:
+    """One visit: all examples, then a small budget, a swap and a period below the budget."""
+    visit = """
+      const log = document.body.appendChild(document.createElement("pre"));
+      const told = (what) => { log.textContent += `[${what}]`; };
+      const said = () => document.getElementById("said").textContent;
+      const misses = () => [...document.querySelectorAll("#tasks tr")]
+        .reduce((sum, row) => sum + Number(row.cells[2].textContent), 0);
+      const set = (of, value) => {
+        const input = document.querySelector(`[data-of="add_vcpu 0 ${of}"]`);
+        input.value = value;
+        input.dispatchEvent(new Event("input"));
+        told(said());
+      };
+      const choice = document.getElementById("example");
+      const linked = misses();
+      for (const { value } of [...choice.options].reverse()) {
+        choice.value = value;
+        choice.dispatchEvent(new Event("change"));
+        told(said());
+      }
+      choice.value = "flight-control";
+      choice.dispatchEvent(new Event("change"));
+      told(misses());
+      set("budget_ns", 2e5);
+      told(misses());
+      document.querySelector("#system button").click();
+      set("period_ns", 0);
+      choice.value = "ertds-example3";
+      choice.dispatchEvent(new Event("change"));
+      for (const id of ["after", "after", "after", "before"]) document.getElementById(id).click();
+      told([...document.querySelectorAll("#instant li")].map((one) => one.textContent).join("; "));
+      told(linked);
+      setTimeout(() => {
+        told(JSON.parse(atob(/&system=(.*)/.exec(location.hash)[1])).name);
+        location.hash = "#zoom=0ns,1000ns&system=nothing";
+        window.dispatchEvent(new Event("hashchange"));
+        told(said());
+      }, 600);
+    """
+    dom = opened(acted(page, visit), tmp_path, f"#zoom=0ns,40000000ns&system={link(200_000)}")
+    notes = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
+    *ran, before, changed, after, refused, instant, linked, kept, unread = notes
+    assert len(ran) > 20
+    assert all(re.match(r"\d+ records of ", one) for one in (*ran, changed))
+    assert (before, after) == ("0", str(misses_with(200_000)))
+    assert instant == (
+        "vm2 has paid 2 µs; first, job 0, is done after 4 µs; pcpu 0: vm1 runs work, job 0, "
+        "and the spare pays: the slack rule spare, until 8 µs at the latest"
+    )
+    assert (linked, kept) == (after, "ertds-example3")
+    assert unread == "✗ the link has no system of this page"
+    assert refused == "✗ a budget is zero or above its period"
+    assert drawn(dom, "shapes") > 20
