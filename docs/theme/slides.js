@@ -20,24 +20,58 @@ if (lesson) {
 
   const show = (number) => {
     shown = Math.min(number, slides.length - 1);
-    document.body.classList.toggle("slides", shown >= 0);
-    button.textContent = shown < 0 ? "Slides" : `${shown + 1} of ${slides.length}: end slides`;
-    slides.forEach((slide, index) => (slide.hidden = shown >= 0 && index !== shown));
-    slides[shown]?.querySelector("h1, h2").focus();
+    const reading = shown < 0;
+    document.body.classList.toggle("slides", !reading);
+    toggle.textContent = reading ? "Slides" : `${shown + 1} of ${slides.length}: end slides`;
+    back.hidden = next.hidden = reading;
+    back.disabled = shown === 0;
+    next.disabled = shown === slides.length - 1;
+    slides.forEach((slide, index) => (slide.hidden = !reading && index !== shown));
+    const heading = slides[shown]?.querySelector("h1, h2");
+    heading?.focus();
+    // The address opens what is shown, and so does a link to another lesson.
+    const search = reading ? "" : "?slides";
+    const hash = heading ? `#${heading.id}` : location.hash;
+    history.replaceState(null, "", location.pathname + search + hash);
+    lesson.querySelectorAll("a[href]").forEach((link) => {
+      if (link.pathname.includes("/lessons/")) link.search = search;
+    });
+  };
+  const move = (step) => show(Math.max(0, shown + step));
+  const named = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    return Math.max(0, slides.findIndex((slide) => slide.contains(target)));
   };
 
-  const button = document.createElement("button");
-  button.className = "md-button slides-button";
-  button.addEventListener("click", () => show(shown < 0 ? 0 : -1));
-  lesson.prepend(button);
-
-  document.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    const elsewhere = event.target.matches("input, code"); // where arrows move a cursor, or scroll
-    if (shown < 0 || elsewhere || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (event.key === "Escape") show(-1);
-    else if (step) show(Math.max(0, shown + step));
+  const bar = document.createElement("div");
+  bar.className = "slides-bar";
+  const turn = () => show(shown < 0 ? 0 : -1);
+  const [back, toggle, next] = [() => move(-1), turn, () => move(1)].map((act) => {
+    const button = document.createElement("button");
+    button.className = "md-button";
+    button.addEventListener("click", act);
+    bar.append(button);
+    return button;
   });
+  back.textContent = "Back";
+  toggle.textContent = "Slides";
+  next.textContent = "Next";
+  back.hidden = next.hidden = true;
+  lesson.prepend(bar);
 
-  show(new URLSearchParams(location.search).has("slides") ? 0 : -1);
+  const steps = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1, " ": 1 };
+  document.addEventListener("keydown", (event) => {
+    if (shown < 0) return;
+    if (event.key === "Escape") show(-1);
+    // Elsewhere arrows move a cursor or scroll, and space presses.
+    const others = event.key === " " ? "a, button, input, summary" : "input, code";
+    const elsewhere = event.target.matches(others);
+    const changed = event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;
+    if (!steps[event.key] || elsewhere || changed) return;
+    event.preventDefault();
+    move(steps[event.key]);
+  });
+  addEventListener("hashchange", () => shown >= 0 && show(named()));
+
+  if (new URLSearchParams(location.search).has("slides")) show(named());
 }

@@ -97,6 +97,8 @@ def test_a_page_shows_the_servers_of_each_pcpu(tmp_path: Path) -> None:
     bars = [float(x) / 640 for x in re.findall(r'width="([\d.]+)" height="24"\s+fill', page.source)]
     shares = {one["name"]: (one["interface"] or {}).get("bandwidth") for one in found["domains"]}
     drawn = [shares[name] for pcpu in found["pcpus"] for name in pcpu["domains"] if shares[name]]
+    for pcpu in found["pcpus"]:  # names stand below their bar, in its order
+        assert " ".join(name for name in pcpu["domains"] if shares[name]) in page.text
     assert bars == pytest.approx(drawn, abs=1e-4)
     starts = [float(x) / 640 for x in re.findall(r'<rect x="([\d.]+)"', page.source)]
     assert starts[:2] == pytest.approx([0, drawn[0]], abs=1e-4)
@@ -115,7 +117,10 @@ def test_a_page_of_any_answer(tmp_path: Path, policy: str, wcet: str, words: str
     )
     path = tmp_path / "fit.html"
     run("fit", str(system), "--heuristics", "--report", str(path))
-    assert words in Page(path).text
+    text = Page(path).text
+    assert words in text
+    assert "The bound of the search" not in text  # there was none, and no cuts
+    assert "a cut is" not in text
 
 
 def test_nothing_is_written_without_an_answer(tmp_path: Path) -> None:

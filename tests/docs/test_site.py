@@ -46,8 +46,15 @@ found.opened = seen();
 ["ArrowRight", "ArrowRight", "ArrowLeft"].forEach(press);
 found.moved = seen();
 found.focus = document.activeElement.firstChild.textContent;
+const next = [...document.querySelectorAll("article button")].at(-1);
+next.click(); ["PageDown", " ", "PageUp"].forEach(press);
+found.paged = [...seen(), location.search + location.hash];
+found.link = document.querySelector("article a[href*='polling.html']").search;
+document.querySelector("article code").tabIndex = 0;
+document.querySelector("article code").focus();
 press("Escape");
 found.ended = seen();
+found.address = location.search;
 document.querySelectorAll("article details").forEach((one) => (one.open = true));
 const weak = document.createElement("style");
 weak.textContent = "* { transition: none !important } #weak { color: #aaa; background: #fff }";
@@ -197,6 +204,9 @@ def test_a_lesson_is_slides_by_the_keyboard_and_its_letters_are_seen(
     title = "Lesson 2: the server that does more harm by idling"
     assert found["opened"] == [title]
     assert found["moved"] == [found["focus"]] == ["The system"]
+    assert found["paged"] == ["Your prediction", "?slides#your-prediction"]
+    assert found["link"] == "?slides"
+    assert found["address"] == ""
     assert found["ended"][:3] == [title, "The system", "The question"]
     assert found["defaultWords"] == found["slateWords"] > 100
     assert found["default"] == found["slate"] == ["P weak 2.32"]

@@ -138,6 +138,41 @@ def test_a_comparison_says_what_differs_most(tmp_path: Path) -> None:
     assert "What differs most" not in Page(path).text
 
 
+@pytest.mark.parametrize(
+    ("budget", "wcet", "sentence"),
+    [
+        ("10ms", "1ms", "low · t: none finished with ptps, 2 ms with crps."),
+        ("6ms", "5999999ns", None),  # a nanosecond of difference
+    ],
+)
+def test_a_comparison_knows_the_largest_and_the_least_difference(
+    budget: str, wcet: str, sentence: str | None, tmp_path: Path
+) -> None:
+    """A task that never runs differs more than any ratio says, and what reads the same does not."""
+    file = tmp_path / "edge.toml"
+    file.write_text(
+        'name = "edge"\npolicy = "ptps"\n'
+        + "".join(
+            f'[[domain]]\nname = "{name}"\npriority = {priority}\n'
+            f'interface = {{ period = "10ms", budget = "{of}" }}\n'
+            f'[[domain.task]]\nname = "t"\nperiod = "{period}"\nwcet = "{work}"\n'
+            for name, priority, of, period, work in (
+                ("high", 0, budget, "10ms", wcet),
+                ("low", 1, "4ms", "100ms", "1ms"),
+            )
+        )
+    )
+    system = load_system(file)
+    results = [
+        simulate(with_policy(system, parse_policy(policy)), 80_000_000)
+        for policy in ("ptps", "crps")
+    ]
+    compare_report(tmp_path / "compare.html", results)
+    text = Page(tmp_path / "compare.html").text
+    assert ("What differs most" in text) == (sentence is not None)
+    assert sentence is None or f"Longest response of {sentence}" in text
+
+
 def test_a_comparison_without_distributions_has_its_tables(tmp_path: Path) -> None:
     path = tmp_path / "compare.html"
     compare_report(path, [sample.result()])

@@ -7,6 +7,7 @@ Traces tell how response times are distributed; a run without one shows only the
 of its result.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,15 +90,24 @@ class ComparedRow:
 
     @property
     def missed_spread(self) -> float:
-        """By how much the share of missed deadlines differs between runs, from 0 to 1."""
-        shares = [cell.dmr or 0.0 for cell in self.cells]
-        return max(shares) - min(shares)
+        """By how much the share of missed deadlines differs between runs, from 0 to 1.
+
+        Runs where no deadline passed do not count; 0 where all shares read the same.
+        """
+        shares = [cell.dmr for cell in self.cells if cell.dmr is not None]
+        return max(shares) - min(shares) if len(set(map(percent, shares))) > 1 else 0.0
 
     @property
     def longest_ratio(self) -> float:
-        """The longest of the longest responses by the shortest; 1 where one is not known."""
-        longest = [cell.max_ns or 0 for cell in self.cells]
-        return max(longest) / min(longest) if min(longest) else 1.0
+        """The longest of the longest responses by the shortest; 1 if they differ by less than 1 %.
+
+        Infinite where no job finished in one run and some did in another.
+        """
+        known = [cell.max_ns for cell in self.cells if cell.max_ns is not None]
+        if len(known) < len(self.cells):
+            return math.inf if known else 1.0
+        ratio = max(known) / (min(known) or 1)
+        return ratio if ratio >= 1.01 else 1.0
 
 
 @dataclass(frozen=True)
@@ -165,29 +175,35 @@ def _differs(results: Sequence[RunResult]) -> list[str]:
 def _difference(rows: Sequence[ComparedRow], names: Sequence[str]) -> Difference | None:
     """Returns what differs most between runs of these names; None if no task differs in it.
 
-    Missed deadlines go before the longest responses, of which that with the largest ratio counts.
+    Missed deadlines go before the longest responses, of which that with the largest ratio counts:
+    a task that finishes nothing in one run, and something in another, before all ratios.
     """
     if not rows:
         return None
     row = max(rows, key=lambda row: (row.missed_spread, row.longest_ratio))
-    amounts: Sequence[float]
+    amounts: list[float | None]
     if row.missed_spread:
-        amounts = [cell.dmr or 0.0 for cell in row.cells]
+        amounts = [cell.dmr for cell in row.cells]
         what, words, ratio = "Missed deadlines", [percent(one) for one in amounts], ""
     elif row.longest_ratio > 1:
-        amounts = [cell.max_ns or 0 for cell in row.cells]
-        what, words = "Longest response", [duration(one) for one in amounts]
-        ratio = f", {row.longest_ratio:.3g} times as long"
+        longest = [cell.max_ns for cell in row.cells]
+        amounts = [math.inf if one is None else one for one in longest]
+        what = "Longest response"
+        words = ["none finished" if one is None else duration(one) for one in longest]
+        finite = math.isfinite(row.longest_ratio)
+        ratio = f", {row.longest_ratio:.3g} times as long" if finite else ""
     else:
         return None
+    known = [one for one in amounts if one is not None]
     ends = [
         f"{words[amounts.index(end)]} with "
         + " and ".join(name for name, amount in zip(names, amounts, strict=True) if amount == end)
-        for end in (max(amounts), min(amounts))
+        for end in (max(known), min(known))
     ]
+    full = max(filter(math.isfinite, known)) or 1
     return Difference(
         f"{what} of {row.domain} · {row.task}: {', '.join(ends)}{ratio}.",
-        tuple(amount / max(amounts) for amount in amounts),
+        tuple(min(1.0, (amount or 0.0) / full) for amount in amounts),
         tuple(words),
     )
 
