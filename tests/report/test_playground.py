@@ -162,7 +162,7 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
       const instant = () => told([...document.querySelectorAll("#instant li")]
         .map((one) => one.textContent).join("; "));
       const follow = (system) => {
-        location.hash = `#zoom=0ns,1000ns&system=${system}`;
+        location.hash = `#zoom=1.2.3ns,1000ns&system=${system}`;
         window.dispatchEvent(new Event("hashchange"));
         told(said());
       };
