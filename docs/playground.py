@@ -11,9 +11,11 @@ Systems that are named are there in the place of the examples. Exit code 2: one 
 
 from __future__ import annotations
 
+import argparse
 import base64
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -38,6 +40,10 @@ VIEWS: Final = 10
 """How many first views a run is long, and one after the last swap or change ..."""
 RECORDS: Final = 8_000
 """... or less, until it has no more records than this, so that it follows a slider."""
+MOST_RECORDS: Final = 100_000
+"""More are too many for the page to draw."""
+MOST_VCPUS: Final = 64
+"""On one pcpu, or of one policy for all pcpus: the module has no larger engine."""
 
 
 def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None:
@@ -45,6 +51,10 @@ def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None
 
     InputError for a file that the page cannot have.
     """
+    names = [file.stem for file in files]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InputError(str(files[place]), None, "name", name, "one file of each name")
     render(
         path,
         "playground.html.j2",
@@ -60,6 +70,7 @@ def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None
             "orders": list(Order),
             "slacks": list(Slack),
             "columns": TASK_COUNTS,
+            "mostRecords": MOST_RECORDS,
         },
     )
 
@@ -92,35 +103,50 @@ def example(file: Path) -> dict[str, Any]:
         raise InputError(str(file), None, "policy", "table", "a policy with servers")
     view_ns = first_view_ns(make_header(system, HOST, 1, 1, guarantees=False))
     late_ns = [one.at_ns for one in system.swaps] + [one.at_ns for one in system.changes]
-    horizon_ns = max(VIEWS * view_ns, max(late_ns, default=0) + view_ns)
+    least_ns = max(late_ns, default=0) + view_ns
+    horizon_ns = max(VIEWS * view_ns, least_ns)
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "run.hpt"
         while True:
             run(system, horizon_ns, trace_path=trace)
             header, records = read(trace)
-            if len(records) <= RECORDS or horizon_ns <= view_ns:
+            if len(records) <= RECORDS or horizon_ns == least_ns:
                 break
-            horizon_ns //= 2
+            horizon_ns = max(horizon_ns // 2, least_ns)
+        if len(records) > MOST_RECORDS:
+            found = f"{len(records)} in {horizon_ns} ns"
+            raise InputError(str(file), None, "records", found, f"at most {MOST_RECORDS}")
         # A policy under which every server is drawn, the spare among them.
         header = {**header, "budget": Budget.DEFERRABLE, "slack": Slack.SPARE}
         chosen = choose(records, [], view_ns)
         data = timeline(header, records, chosen, Meter(silent, len(records)))
+    parts = describe(system, horizon_ns, 1)
+    vcpus = Counter(one["pcpu"] for one in parts if one["part"] in ("add_vcpu", "add_change"))
+    vcpus.pop(None, None)
+    if (most := max(vcpus.values())) > MOST_VCPUS:
+        raise InputError(str(file), None, "vcpus", f"{most} on one pcpu", f"at most {MOST_VCPUS}")
     for window in data["windows"]:
         window |= {"pcpus": [[] for _ in window["pcpus"]], "points": [], "jobs": [], "swaps": []}
     return {
         "name": file.stem,
         "description": system.description or "",
-        "parts": describe(system, horizon_ns, 1),
+        "parts": parts,
+        "etfs": [task.etf.as_integer_ratio() for one in system.domains for task in one.tasks],
         "data": data,
     }
 
 
 def main() -> int:
     """Writes the page that is named first, with the systems named after it. The exit code."""
-    page, *files = map(Path, sys.argv[1:])
+    asked = argparse.ArgumentParser(
+        "python -m docs.playground", description="Makes the playground."
+    )
+    asked.add_argument("page", type=Path)
+    asked.add_argument("systems", type=Path, nargs="*")
+    named = asked.parse_args()
     try:
-        write(page, files=files)
-    except InputError as error:
+        write(named.page, files=named.systems)
+    except (InputError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0

@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from docs.playground import example, main, policies, write
@@ -100,14 +101,18 @@ def misses_with(budget_ns: int) -> int:
     return sum(task.misses for task in result.tasks)
 
 
+def changed(name: str, budget_ns: int, task: dict[str, int]) -> list[dict[str, Any]]:
+    """The parts of an example whose first server and task have these values."""
+    parts: list[dict[str, Any]] = example(SYSTEMS / f"{name}.toml")["parts"]
+    next(part for part in parts if part["part"] == "add_vcpu")["budget_ns"] = budget_ns
+    next(part for part in parts if part["part"] == "add_task").update(task)
+    return parts
+
+
 def link(budget_ns: int) -> str:
     """The same system as the page's address has it."""
-    one = example(FLIGHT_CONTROL)
-    server = next(part for part in one["parts"] if part["part"] == "add_vcpu")
-    server["budget_ns"] = budget_ns
-    return base64.b64encode(
-        json.dumps({"name": one["name"], "parts": one["parts"]}).encode()
-    ).decode()
+    linked = {"name": "flight-control", "parts": changed("flight-control", budget_ns, {})}
+    return base64.b64encode(json.dumps(linked).encode()).decode()
 
 
 def test_a_page_of_systems_of_ones_own(
@@ -116,17 +121,27 @@ def test_a_page_of_systems_of_ones_own(
     one = example(SYSTEMS / "overload.toml")
     assert one["name"] == "overload"
     assert {"add_domain", "add_vcpu", "add_task"} < {part["part"] for part in one["parts"]}
-    wrong = tmp_path / "wrong.toml"
+    wrong, crowd = tmp_path / "wrong.toml", tmp_path / "crowd.toml"
     wrong.write_text('name = "wrong"\npolicy = "none"\n')
-    monkeypatch.setattr("sys.argv", ["playground", str(tmp_path / "page.html"), str(wrong)])
-    assert main() == 2
-    assert f"{wrong}:2: policy: found " in capsys.readouterr().err
-    assert not (tmp_path / "page.html").exists()
+    domain = '[[domain]]\nname = "vm"\nscheduler = "edf"\nvcpus = 65\nbest_effort = true\n'
+    task = '[[domain.task]]\nname = "work"\nperiod = "1 ms"\nwcet = "1 us"\n'
+    crowd.write_text(f'name = "crowd"\npolicy = "rtds"\n{domain}{task}')
+    page = tmp_path / "page.html"
+    for words, why in (
+        ([page, wrong], f"{wrong}:2: policy: found "),
+        ([page, crowd], f"{crowd}: vcpus: found 65 on one pcpu"),
+        ([page, FLIGHT_CONTROL, FLIGHT_CONTROL], "name: found flight-control; "),
+        ([tmp_path / "none" / "page.html", SYSTEMS / "overload.toml"], "No such file"),
+    ):
+        monkeypatch.setattr("sys.argv", ["playground", *map(str, words)])
+        assert main() == 2
+        assert why in capsys.readouterr().err
+    assert not page.exists()
 
 
 @needs_browser
 def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> None:
-    """One visit: all examples, then a small budget, a swap and a period below the budget."""
+    """One visit: all examples, then a small budget, instants, misses, and what is refused."""
     visit = """
       const log = document.body.appendChild(document.createElement("pre"));
       const told = (what) => { log.textContent += `[${what}]`; };
@@ -134,48 +149,78 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
       const misses = () => [...document.querySelectorAll("#tasks tr")]
         .reduce((sum, row) => sum + Number(row.cells[2].textContent), 0);
       const set = (of, value) => {
-        const input = document.querySelector(`[data-of="add_vcpu 0 ${of}"]`);
+        const input = document.querySelector(`[data-of="${of}"]`);
         input.value = value;
         input.dispatchEvent(new Event("input"));
-        told(said());
       };
-      const choice = document.getElementById("example");
-      const linked = misses();
-      for (const { value } of [...choice.options].reverse()) {
-        choice.value = value;
+      const choose = (name) => {
+        const choice = document.getElementById("example");
+        choice.value = name;
         choice.dispatchEvent(new Event("change"));
-        told(said());
-      }
-      choice.value = "flight-control";
-      choice.dispatchEvent(new Event("change"));
-      told(misses());
-      set("budget_ns", 2e5);
-      told(misses());
-      document.querySelector("#system button").click();
-      set("period_ns", 0);
-      choice.value = "ertds-example3";
-      choice.dispatchEvent(new Event("change"));
-      for (const id of ["after", "after", "after", "before"]) document.getElementById(id).click();
-      told([...document.querySelectorAll("#instant li")].map((one) => one.textContent).join("; "));
-      told(linked);
-      setTimeout(() => {
-        told(JSON.parse(atob(/&system=(.*)/.exec(location.hash)[1])).name);
-        location.hash = "#zoom=0ns,1000ns&system=nothing";
+      };
+      const press = (what) => document.querySelector(`[data-do="${what}"]`).click();
+      const instant = () => told([...document.querySelectorAll("#instant li")]
+        .map((one) => one.textContent).join("; "));
+      const follow = (system) => {
+        location.hash = `#zoom=1.2.3ns,1000ns&system=${system}`;
         window.dispatchEvent(new Event("hashchange"));
         told(said());
+      };
+      const linked = misses();
+      for (const { value } of [...document.getElementById("example").options].reverse()) {
+        choose(value);
+        told(said());
+      }
+      told(linked);
+      choose("flight-control");
+      told(misses());
+      set("add_vcpu 0 budget_ns", 2e5);
+      told(misses());
+      document.querySelector("#system button").click();
+      told(said());
+      told(document.activeElement.textContent);
+      choose("ertds-example3");
+      for (const what of ["on", "on", "on", "on", "back"]) press(what);
+      instant();
+      for (const what of ["back", "back"]) press(what);
+      instant();
+      choose("hungry-guests");
+      for (const wcet of [9e5, 4e5]) set("add_task 0 wcet_ns", wcet);
+      for (const period of [1.5e6, 8e6]) set("add_task 0 period_ns", period);
+      set("add_vcpu 0 budget_ns", 2e5);
+      press("next");
+      press("next");
+      const seen = document.getElementById("timeline").dataset.from;
+      set("add_vcpu 0 budget_ns", 2e5);
+      press("next");
+      told(document.getElementById("timeline").dataset.from - seen);
+      set("add_vcpu 1 period_ns", 0);
+      told(said());
+      setTimeout(() => {
+        told(/&system=(.*)/.exec(location.hash)[1]);
+        const { name, parts } = JSON.parse(atob(/&system=(.*)/.exec(location.hash)[1]));
+        parts[0].horizon_ns = 1e18;
+        follow(btoa(JSON.stringify({ name, parts })));
+        follow("nothing");
+        press("in");
       }, 600);
     """
     dom = opened(acted(page, visit), tmp_path, f"#zoom=0ns,40000000ns&system={link(200_000)}")
     notes = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
-    *ran, before, changed, after, refused, instant, linked, kept, unread = notes
+    *ran, linked, before, after, swapped, focus, instant, first, further, refused, kept = notes[:-2]
     assert len(ran) > 20
-    assert all(re.match(r"\d+ records of ", one) for one in (*ran, changed))
+    assert all(re.match(r"\d+ records of ", one) for one in (*ran, swapped))
     assert (before, after) == ("0", str(misses_with(200_000)))
+    assert linked == after
+    assert focus == "hot swap"
     assert instant == (
         "vm2 has paid 2 µs; first, job 0, is done after 4 µs; pcpu 0: vm1 runs work, job 0, "
         "and the spare pays: the slack rule spare, until 8 µs at the latest"
     )
-    assert (linked, kept) == (after, "ertds-example3")
-    assert unread == "✗ the link has no system of this page"
+    assert first.startswith("the spare has 6 µs again; ")
+    assert further == "0"
     assert refused == "✗ a budget is zero or above its period"
+    task = {"period_ns": 8_000_000, "wcet_ns": 400_000, "bcet_ns": 320_000}
+    assert json.loads(base64.b64decode(kept))["parts"] == changed("hungry-guests", 200_000, task)
+    assert set(notes[-2:]) == {"✗ the link has no system of this page"}
     assert drawn(dom, "shapes") > 20

@@ -57,13 +57,15 @@ def test_records_and_counts_of_a_thousand_systems(tmp_path: Path) -> None:
 def test_what_is_refused_is_said(tmp_path: Path) -> None:
     """In the simulator's words: by the core, and by who is told a part."""
     system, horizon_ns, seed = next(one for one in drawn(8) if one[0].domains[0].interface)
-    budget, wcet = (describe(system, horizon_ns, seed) for _ in range(2))
+    budget, priority, wcet = (describe(system, horizon_ns, seed) for _ in range(3))
     server = next(one for one in budget if one["part"] == "add_vcpu")
     server["budget_ns"] = server["period_ns"] + 1
+    next(one for one in priority if one["part"] == "add_vcpu")["priority"] = 2**32
     next(one for one in wcet if one["part"] == "add_task")["bcet_ns"] = 0
-    runs = [{"parts": parts, "until": horizon_ns} for parts in (budget, wcet)]
+    runs = [{"parts": parts, "until": horizon_ns} for parts in (budget, priority, wcet)]
     assert run_in_wasm(runs, tmp_path) == [
         (b"", "a budget is zero or above its period"),
+        (b"", "a number is too large for its place"),
         (b"", "a bcet is 1 at least and the wcet at most"),
     ]
 

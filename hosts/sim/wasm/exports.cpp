@@ -50,11 +50,16 @@ std::vector<Number> rows;
 struct Reader {
     const u64 *at;
 
-    template <class T> void operator()(T &value) { value = static_cast<T>(*at++); }
+    template <class T> void operator()(T &value) {
+        value = static_cast<T>(*at);
+        if (static_cast<u64>(value) != *at++)
+            throw std::invalid_argument("a number is too large for its place");
+    }
     template <class T> void operator()(std::optional<T> &value) {
         if (*at != NEVER)
-            value = static_cast<T>(*at);
-        at++;
+            (*this)(value.emplace());
+        else
+            at++;
     }
     template <class T> void operator()(std::vector<T> &list) {
         list.resize(static_cast<std::size_t>(*at++));

@@ -6,21 +6,20 @@
 // address holds them, so that it is a link to the system.
 "use strict";
 (() => {
-  const { examples, policies, schedulers, budgets, orders, slacks, columns } = JSON.parse(
-    document.getElementById("data").textContent);
+  const { examples, policies, schedulers, budgets, orders, slacks, columns, mostRecords } =
+    JSON.parse(document.getElementById("data").textContent);
   const packed = atob(document.getElementById("simulator").textContent);
   const module = new WebAssembly.Module(Uint8Array.from(packed, (one) => one.charCodeAt(0)));
   const form = document.getElementById("system");
   const said = document.getElementById("said");
   const choice = document.getElementById("example");
   const SPARE = -2;
+  const RECORD = 32; // bytes
   const FIRST = (examples.find((one) => one.name === "flight-control") ?? examples[0]).name;
   let system = null; // a copy of the example that is changed
   let shown = []; // what brings each control to what it controls
   let records = []; // of the last run
-  let data = null; // of the timeline
-  let now = 0; // the instant that is told ...
-  let moments = []; // ... and shown
+  let now = 0; // the instant that is told
   let keepTimer = 0;
 
   const all = (part) => system.parts.filter((one) => one.part === part);
@@ -50,25 +49,26 @@
 
   // Times are taken in round steps (those of servers in quanta, where there is one), but stay as
   // they are until they are moved.
-  function slider(label, part, key, most, take = () => {}) {
+  function slider(label, part, key, most, follow = () => {}) {
     const input = element("input", { type: "range", step: "any", min: 0 });
     input.dataset.of = `${part.part} ${all(part.part).indexOf(part)} ${key}`;
     return row(label, input, () => {
       const round = 10 ** Math.max(0, Math.floor(Math.log10(input.max / 100)));
       const step = (part.part !== "add_task" && setUp().quantum_ns) || round;
-      const before = part[key];
       part[key] = Math.max(step, Math.round(input.value / step) * step);
-      take(before);
+      follow();
     }, () => {
       input.max = most();
       input.value = part[key];
-      return showTimeline.timeText(part[key]);
+      input.ariaValueText = showTimeline.timeText(part[key]);
+      return input.ariaValueText;
     });
   }
 
   function number(label, part, key) {
-    const input = element("input", { type: "number", min: 0, value: part[key] });
-    return row(label, input, () => { part[key] = Math.max(0, Math.round(input.value)); }, () => {});
+    const input = element("input", { type: "number", min: 0 });
+    return row(label, input, () => { part[key] = Math.max(0, Math.round(input.value)); },
+      () => { input.value = part[key]; });
   }
 
   function policy(label, part) {
@@ -85,6 +85,7 @@
     made.addEventListener("click", () => {
       act();
       fillForm();
+      form.querySelector("fieldset > button").focus(); // what was pressed is made anew, or gone
       changed();
     });
     return made;
@@ -97,47 +98,63 @@
     return element("fieldset", {}, legend, ...rows);
   }
 
+  // Rows under a heading, with which the name of each control begins.
+  function under(heading, ...rows) {
+    for (const { control, firstChild } of rows)
+      control.ariaLabel = `${heading.firstChild.textContent} ${firstChild.textContent}`;
+    return [heading, ...rows];
+  }
+
   function serverRows(name, server) {
     if (server.period_ns === 0) return [];
     const { period_ns: period } = server;
-    return [
+    return under(
       element("h3", { textContent: name }),
       slider("budget", server, "budget_ns", () => server.period_ns),
       slider("period", server, "period_ns", () => 2 * period),
       ...("priority" in server ? [number("priority", server, "priority")] : []),
-    ];
+    );
   }
 
-  // A hop of a flow has no releases of its own.
-  function taskRows(name, task, scheduler, isHop) {
+  // The shortest execution: a part of the longest, rounded up.
+  function bcetOf(wcet, [part, whole]) {
+    const [share, all] = [BigInt(part) * BigInt(wcet), BigInt(whole)];
+    return Math.max(1, Number((share + all - 1n) / all));
+  }
+
+  // A hop of a flow has no releases of its own. What follows what, the example's file decides.
+  function taskRows(name, id, scheduler, isHop) {
+    const task = all("add_task")[id];
+    const { etfs, parts } = examples.find((one) => one.name === system.name);
+    const own = parts.filter((one) => one.part === "add_task")[id];
     const { period_ns: period, wcet_ns: wcet } = task;
     if (!period || !wcet) return [];
-    return [
+    return under(
       element("h3", { textContent: name }),
-      slider("wcet", task, "wcet_ns", () => Math.max(2 * wcet, period), (before) => {
-        if (task.bcet_ns === before || task.bcet_ns > task.wcet_ns) task.bcet_ns = task.wcet_ns;
+      slider("wcet", task, "wcet_ns", () => Math.max(2 * wcet, period), () => {
+        task.bcet_ns = bcetOf(task.wcet_ns, etfs[id]);
       }),
-      ...(isHop ? [] : [slider("period", task, "period_ns", () => 2 * period, (before) => {
-        if (task.deadline_ns === before) task.deadline_ns = task.period_ns;
+      ...(isHop ? [] : [slider("period", task, "period_ns", () => 2 * period, () => {
+        if (own.deadline_ns === own.period_ns) task.deadline_ns = task.period_ns;
       })]),
       ...(scheduler.endsWith("fp") ? [number("priority", task, "priority")] : []),
-    ];
+    );
   }
 
   function swapRows(swap) {
     const remove = button("×", "no such swap", () =>
       system.parts.splice(system.parts.indexOf(swap), 1));
-    return [
+    return under(
       element("h3", {}, "hot swap ", remove),
       policy("to", swap),
       slider("at", swap, "at_ns", () => setUp().horizon_ns),
-    ];
+    );
   }
 
   function fillForm() {
     shown = [];
     const { domains, vcpus, tasks, servers } = system.data;
-    const [servers_, tasks_] = [all("add_vcpu"), all("add_task")];
+    const servers_ = all("add_vcpu");
     const hops = new Set(system.parts.flatMap((one) => one.hops ?? []));
     const swap = button("hot swap", "another policy from some instant on", () => {
       const at_ns = setUp().horizon_ns / 4;
@@ -153,35 +170,43 @@
         ...vcpus.flatMap(({ name, domain }, id) =>
           domain === at ? serverRows(`server of ${name}`, servers_[id]) : []),
         ...tasks.flatMap(({ name, domain }, id) =>
-          domain === at ? taskRows(name, tasks_[id], schedulers[scheduler], hops.has(id)) : []),
+          domain === at ? taskRows(name, id, schedulers[scheduler], hops.has(id)) : []),
       )),
     );
   }
 
   // --- the run ---------------------------------------------------------------------------------
 
-  // Runs the system as it is now.
-  function changed() {
+  // Runs the system as it is now. An Error says what is refused.
+  function run(isNew) {
     shown.forEach((show) => show());
     const swaps = all("add_swap").sort((one, other) => one.at_ns - other.at_ns);
     const parts = [...system.parts.filter((one) => one.part !== "add_swap"), ...swaps];
     const began = performance.now();
+    const run = simulate(module, parts, setUp().horizon_ns, RECORD * mostRecords);
+    records = recordsOf(run.records);
+    const data = { ...system.data, servers: serversNow(swaps) };
+    const { view } = data.windows[0];
+    const win = windowOf(records, data, (rules) => policyOf(rules).name);
+    showTimeline(
+      { ...data, wholeEnd: win.end, allRecords: win.records, windows: [{ ...win, view }] }, isNew);
+    tell(run.counts, performance.now() - began);
+    document.getElementById("instant").replaceChildren();
+    clearTimeout(keepTimer);
+    keepTimer = setTimeout(keep, 300, JSON.stringify({ name: encodeURIComponent(system.name), parts }));
+  }
+
+  function changed() {
     try {
-      const run = simulate(module, parts, setUp().horizon_ns);
-      records = recordsOf(run.records);
-      data = { ...system.data, servers: serversNow(swaps) };
-      const { view } = data.windows[0];
-      const win = windowOf(records, data, (rules) => policyOf(rules).name);
-      data = { ...data, wholeEnd: win.end, allRecords: win.records, windows: [{ ...win, view, moments }] };
-      showTimeline(data);
-      tell(run.counts, performance.now() - began);
-      if (now) tellInstant();
-      clearTimeout(keepTimer);
-      keepTimer = setTimeout(keep, 300);
+      run(false);
     } catch (error) {
-      said.className = "bad";
-      said.textContent = `✗ ${error.message}`;
+      refuse(error.message);
     }
+  }
+
+  function refuse(why) {
+    said.className = "bad";
+    said.textContent = `✗ ${why}`;
   }
 
   // The servers whose budgets are drawn, with what they have now: none under the sporadic rule,
@@ -215,33 +240,11 @@
 
   // --- instant by instant ----------------------------------------------------------------------
 
-  // To the next instant at which something was decided, or back.
-  function step(onwards) {
-    const decided = records.filter((one) => one.kind === Kind.RUN || one.kind === Kind.IDLE);
-    const next = onwards
-      ? decided.find((one) => one.time > now)
-      : decided.findLast((one) => one.time < now);
-    if (!next) return;
-    now = next.time;
-    const canvas = document.getElementById("timeline");
-    let [from, to] = [Number(canvas.dataset.from), Number(canvas.dataset.to)];
-    if (now < from || now > to) [from, to] = [now - (to - from) / 2, now + (to - from) / 2];
-    const most = data.windows[0].end - (to - from);
-    const start = Math.round(Math.max(0, Math.min(from, most)));
-    const view = [start, start + to - from];
-    const title = showTimeline.timeText(now);
-    moments = [{ title, task: -1, release: now, finish: now, view }];
-    data.windows[0].moments = moments;
-    address(`#zoom=${view[0]}ns,${view[1]}ns`);
-    showTimeline(data);
-    tellInstant();
-  }
-
-  function tellInstant() {
+  function tellInstant({ detail }) {
+    now = detail;
     const lines = records.filter((one) => one.time === now).map(sentence).filter(Boolean);
     document.getElementById("instant").replaceChildren(
       ...lines.map((text) => element("li", { textContent: text })));
-    document.getElementById("now").textContent = `at ${showTimeline.timeText(now)}`;
   }
 
   const nameOf = (id) => (id === SPARE ? "the spare" : system.data.vcpus[id]?.name);
@@ -287,32 +290,21 @@
 
   // --- the beginning ---------------------------------------------------------------------------
 
-  // Another view, and the same system.
-  function address(zoom) {
-    history.replaceState(null, "", zoom + /&.*|$/.exec(location.hash)[0]);
-  }
-
-  function keep() {
-    const { name, parts } = system;
+  function keep(kept) {
     const [zoom] = /^#zoom=[^&]*|$/.exec(location.hash);
-    const packed = btoa(JSON.stringify({ name: encodeURIComponent(name), parts }));
-    history.replaceState(null, "", `${zoom}&system=${packed}`);
+    history.replaceState(null, "", `${zoom}&system=${btoa(kept)}`);
   }
 
   // The example with this name, or the parts that a link has in the place of its own.
   function begin(name, parts) {
     const example = examples.find((one) => one.name === name);
     system = structuredClone(parts ? { ...example, parts } : example);
-    now = 0;
-    moments = [];
-    document.getElementById("instant").replaceChildren();
-    document.getElementById("now").textContent = "";
     document.getElementById("description").textContent = system.description;
     choice.value = name;
     const { view } = system.data.windows[0];
     if (!parts) history.replaceState(null, "", `#zoom=${view[0]}ns,${view[1]}ns`);
     fillForm();
-    changed();
+    run(true);
   }
 
   // The system of the address, if it has one.
@@ -324,8 +316,7 @@
       begin(decodeURIComponent(name), parts);
     } catch {
       begin(FIRST);
-      said.className = "bad";
-      said.textContent = "✗ the link has no system of this page";
+      refuse("the link has no system of this page");
     }
     return true;
   }
@@ -333,7 +324,6 @@
   choice.append(...examples.map((one) => new Option(one.name)));
   choice.addEventListener("change", () => begin(choice.value));
   window.addEventListener("hashchange", linked);
-  for (const [id, onwards] of [["before", false], ["after", true]])
-    document.getElementById(id).addEventListener("click", () => step(onwards));
+  document.getElementById("timeline").addEventListener("instant", tellInstant);
   if (!linked()) begin(FIRST);
 })();

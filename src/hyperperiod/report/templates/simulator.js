@@ -6,9 +6,11 @@
 // The parts of the scenario are objects, whose "part" names what is told and whose other values
 // are told in their order: numbers, lists, or null for none. The run goes up to the instant. What
 // it returns: the bytes of the records, and what was counted, a row for each task, then one for
-// each vcpu, as in hosts/sim/count_rows.h. An Error says what the simulator refuses.
-function simulate(module, parts, untilNs) {
+// each vcpu, as in hosts/sim/count_rows.h. An Error says what the simulator refuses, or that there
+// are more bytes than these, which ends a run without an end.
+function simulate(module, parts, untilNs, mostBytes = Infinity) {
   const written = [];
+  let left = mostBytes;
   let memory = null;
   const view = () => new DataView(memory.buffer);
   const imports = {
@@ -27,6 +29,8 @@ function simulate(module, parts, untilNs) {
           written.push(new Uint8Array(memory.buffer.slice(from, from + length)));
           total += length;
         }
+        left -= total;
+        if (left < 0) throw new Error("too many records to draw");
         view().setUint32(size, total, true);
         return 0;
       },

@@ -7,7 +7,8 @@
 // change of the view, which is a pair of instants of the run. Where a window of the page holds its
 // records they are drawn; elsewhere, and where they would be too dense, columns of the overview
 // (report/overview.py) are. Links anywhere on the page name a view ("#zoom=...") and move the
-// timeline there. `showTimeline(data)` draws; called again it shows other data in the same view.
+// timeline there. `showTimeline(data)` draws; called again it shows other data in the same view, or,
+// with true after it, in the view of the address. An instant that is gone to is an event, "instant".
 // What was drawn is said in data attributes of the canvas (shapes, from, to, window, measured), for
 // whoever tests this page.
 "use strict";
@@ -1039,6 +1040,7 @@ const showTimeline = (() => {
     const half = (view.to - view.from) / 2;
     if (to < view.from || to > view.to) show(to - half, to + half);
     else draw();
+    canvas.dispatchEvent(new CustomEvent("instant", { detail: to }));
   }
 
   // A click on a job frames it; one elsewhere ends that, and what is measured.
@@ -1129,7 +1131,7 @@ const showTimeline = (() => {
 
   // "#zoom=0,24us": two instants; one without a unit has the unit of the other.
   function readHash() {
-    const match = /^#zoom=([\d.]+)(ns|us|ms|s)?,([\d.]+)(ns|us|ms|s)?(?:&|$)/.exec(location.hash);
+    const match = /^#zoom=(\d*\.?\d+)(ns|us|ms|s)?,(\d*\.?\d+)(ns|us|ms|s)?(?:&|$)/.exec(location.hash);
     if (!match) return;
     const scale = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
     const unit = (own, other) => scale[own || other || "ns"];
@@ -1300,8 +1302,8 @@ const showTimeline = (() => {
     overview.longest = overview.longest.map((series) => leveled(series, (a, b) => Math.max(a, b)));
   }
 
-  const showData = (given) => {
-    const kept = data ? [view.from, view.to] : given.windows[0].view;
+  const showData = (given, isNew = !data) => {
+    const first = isNew ? given.windows[0].view : [view.from, view.to];
     data = given;
     for (const one of data.windows)
       one.points = one.points.map((line) =>
@@ -1314,11 +1316,13 @@ const showTimeline = (() => {
     const folded = Math.max(pcpus.length, data.servers.length, data.tasks.length) > LONG;
     document.getElementById("rowtools").hidden = !folded;
     misses = findMisses();
+    lastMiss = null;
     ruler = null;
     for (const button of document.querySelectorAll("[data-do]"))
       if (["before", "next", "worst"].includes(button.dataset.do))
         button.disabled = misses.length === 0;
-    go(...kept);
+    go(...first);
+    if (!isNew) return;
     clearTimeout(hashTimer); // the address is as it was
     readHash();
   };
