@@ -128,12 +128,13 @@ static const char *read_overrun(struct arguments *arguments, struct word text) {
 
 /* @CARD, by which items come if no hop was before it, else by which they go. */
 static const char *read_card_of(struct flow *flow, struct word text) {
+    hp_u32 *card = flow->hops == 0 ? &flow->comes : &flow->goes;
     hp_u64 number;
 
     word_cut(&text, '@');
-    if (!word_number(text, MAX_CARDS - 1u, &number))
-        return "the card of a flow is @0 to @7";
-    *(flow->hops == 0 ? &flow->comes : &flow->goes) = (hp_u32)number;
+    if (*card != HP_NONE || !word_number(text, MAX_CARDS - 1u, &number))
+        return "the card of a flow is @0 to @7, one at each end";
+    *card = (hp_u32)number;
     return 0;
 }
 

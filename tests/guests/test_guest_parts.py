@@ -144,6 +144,8 @@ def test_flows_and_wires_are_understood(built: Path) -> None:
         (" ".join([WIRE] * 33), WIRE, "32 wires"),
         ("flow=0:p:1:0:0:1:1:@0", "flow=0:p:1:0:0:1:1:@0", "has hops"),
         ("flow=0:p:1:0:0:1:1:@8,0.0", "flow=0:p:1:0:0:1:1:@8,0.0", "@0 to @7"),
+        ("flow=0:p:1:0:0:1:1:@0,@1,0.0", "flow=0:p:1:0:0:1:1:@0,@1,0.0", "one at each end"),
+        ("flow=0:p:1:0:0:1:1:0.0,@0,@1", "flow=0:p:1:0:0:1:1:0.0,@0,@1", "one at each end"),
         ("flow=0:p:1:0:0:1:1:0.0,@0,0.0", "flow=0:p:1:0:0:1:1:0.0,@0,0.0", "before the card"),
         ("card=0:48:167772160:1", "card=0:48:167772160:1", "INTERRUPT:ADDRESS"),
         ("card=0:1020:0:0:1", "card=0:1020:0:0:1", "INTERRUPT:ADDRESS"),

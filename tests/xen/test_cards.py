@@ -206,10 +206,15 @@ def test_a_flood_of_which_packets_are_lost() -> None:
 
 
 def test_a_burst_that_the_card_has_no_room_for() -> None:
-    (flow,) = LOOP.flows
-    burst = Source(kind="periodic", period_ns=50 * MS, burst=257)
+    """The machine outside sends one frame after the other, whichever card they are for."""
+    burst = Source(kind="periodic", period_ns=50 * MS, burst=128)
+    first, second = TWO.flows
+    flows = (
+        first.replace(source=burst, queue=300),
+        second.replace(source=burst.replace(burst=129), queue=300),
+    )
     with pytest.raises(InputError, match="may come at once: found 257; allowed: at most 256"):
-        run(RunRequest(LOOP.replace(flows=(flow.replace(source=burst),)), MS))
+        run(RunRequest(TWO.replace(flows=flows), MS))
 
 
 def test_two_devices_of_one_driver() -> None:
@@ -240,6 +245,18 @@ def require_both_as_predicted(system: System, horizon_ns: int) -> None:
             (real.response_ns.max, said.response_ns.max),
         ):
             assert abs(one - other) < packets * HYPERVISOR_NS
+
+
+def test_a_queue_that_the_driver_has_no_room_for() -> None:
+    (device,) = LOOP.devices
+    with pytest.raises(InputError, match="eth0: queue: found 16385; allowed: at most 16384 on Xen"):
+        run(RunRequest(LOOP.replace(devices=(device.replace(queue=16_385),)), MS))
+
+
+def test_a_domain_too_many_beside_the_machine_outside() -> None:
+    more = tuple(Domain(name=f"d{number}", best_effort=True, pcpu=0) for number in range(30))
+    with pytest.raises(InputError, match="domain: found 32; allowed: at most 31 on Xen"):
+        run(RunRequest(LOOP.replace(domains=(*LOOP.domains, *more)), MS))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hyperperiod.hosts.channels import CHANNEL_LIMIT, channels_of
 from hyperperiod.hosts.decisions import require_time
-from hyperperiod.hosts.guests import LINUX_DEADLINES_NS, counted_flows
+from hyperperiod.hosts.guests import ITEM_LIMIT, LINUX_DEADLINES_NS, counted_flows
 from hyperperiod.hosts.priorities import Priorities
 from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT, PAGES, SLOTS_OF_PAGE
 from hyperperiod.model import (
@@ -75,7 +75,7 @@ def refuse(system: System) -> None:
         ("pcpus", system.pcpus, PCPU_LIMIT - bool(system.devices)),
         ("device", len(system.devices), SLOTS_OF_PAGE),
         ("device: drivers", len({device.driver for device in system.devices}), PAGES - 1),
-        ("domain", len(system.domains), DOMAIN_LIMIT),
+        ("domain", len(system.domains), DOMAIN_LIMIT - bool(system.devices)),
         ("domain: vcpus", sum(domain.vcpus for domain in system.domains), VCPU_LIMIT),
     ]
     counted += _counted_flows(system)
@@ -137,8 +137,9 @@ def _counted_flows(system: System) -> Iterator[tuple[str, int, int]]:
     channels = channels_of(system)
     yield between, len(channels), CHANNEL_LIMIT
     for device in system.devices:
-        at_once = sum(flow.source.burst for flow in system.flows if flow.via == device.name)
-        yield f"device {device.name}: packets that may come at once", at_once, CARD_FRAMES
+        yield f"device {device.name}: queue", device.queue, ITEM_LIMIT
+    at_once = sum(flow.source.burst for flow in system.flows if flow.via is not None)
+    yield "device: packets that may come at once", at_once, CARD_FRAMES
     for number, domain in enumerate(system.domains):
         ends = sum(channel.other(number) is not None for channel in channels)
         room = _tree_room(domain) - _card_bytes(system, domain)
