@@ -189,12 +189,11 @@ def view_of(moment: ReportMoment, window: ReportWindow, last_ns: int) -> Span:
         span_ns = min(span_ns, 4 * (moment.deadline_ns - moment.release_ns))
     margin_ns = max(span_ns // 2, 50)
     start_ns = moment.release_ns if moment.reason == FIRST_MISS else until_ns - span_ns
-    limits = window.start_ns, window.end_ns
-    if window.start_ns == window.end_ns:  # one busy instant, seen in the columns around it
-        limits = 0, last_ns
+    if window.start_ns == window.end_ns:  # one busy instant: some columns before it
+        return max(0, window.end_ns - last_ns // 64), window.end_ns
     return (
-        max(limits[0], start_ns - margin_ns),
-        min(limits[1], start_ns + span_ns + margin_ns),
+        max(window.start_ns, start_ns - margin_ns),
+        min(window.end_ns, start_ns + span_ns + margin_ns),
     )
 
 
