@@ -39,8 +39,8 @@ DOMAINS: Final = 12
 OTHERS: Final = -1
 TAKEN: Final = -2
 """Who has a pcpu that is stolen."""
-OCTAVE: Final = 16
-"""Steps of responses between one and its double: 4 % each, and 255 of them a factor of 60,000."""
+OCTAVE: Final = 8
+"""Steps in which a response doubles: 9 % each, and 254 of them are a factor of 3.6 billion."""
 
 
 _Numbers = NDArray[np.int64]

@@ -29,7 +29,7 @@ const showTimeline = (() => {
   const OTHERS = -1; // in the overview: domains that are not told apart, and stolen time
   const WIDE = 12; // columns of so many pixels hide what the trace has ...
   const DRAWN = 2000; // ... which can be drawn if it has no more switches than this
-  const OCTAVE = 16; // steps of responses in columns between one and its double
+  const OCTAVE = 8; // steps of responses in columns between one and its double
   const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
   const stage = document.getElementById("stage");
@@ -1039,6 +1039,7 @@ const showTimeline = (() => {
   function showMiss(miss) {
     const { time, win, moment } = miss;
     lastMiss = miss;
+    list.value = "";
     aim(win, moment);
     rows = layOut();
     const half = win ? Math.max(time - moment.release, moment.finish - time) * 1.5
