@@ -14,7 +14,7 @@ from tests.support import sample_report as sample
 from hyperperiod.model import load_system, parse_policy, with_policy
 from hyperperiod.report import overview as overview_module
 from hyperperiod.report import windows as windows_module
-from hyperperiod.report.overview import OTHERS, TAKEN, OverviewData, SeriesData
+from hyperperiod.report.overview import OCTAVE, OTHERS, TAKEN, LongestData, OverviewData, SeriesData
 from hyperperiod.report.timeline import domain_names, overview_of
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Header, Records, read
@@ -25,7 +25,7 @@ SYSTEMS = Path(__file__).parents[2] / "systems"
 
 
 def numbers(series: SeriesData) -> NDArray[np.float64]:
-    """The numbers of a series as the page has them, rounded up to a part of 255."""
+    """The numbers of a series as the page has them, rounded to a part of 255."""
     found = np.frombuffer(b64decode(series["bytes"]), np.uint8).astype(np.float64)
     return found * series["scale"] / 255 if len(found) else np.zeros(1)
 
@@ -55,12 +55,32 @@ def split(start_ns: int, end_ns: int, column_ns: int) -> Iterator[tuple[int, int
 
 
 def is_rounded(series: SeriesData, expected: Counter[int]) -> bool:
-    """Whether a series holds these numbers, each rounded up to a part of 255."""
-    step = max(1, series["scale"] / 255)
+    """Whether a series has these numbers: up to 255 exactly, others to the nearest part of 255."""
+    assert series["scale"] == max([255, *expected.values()])
+    step = series["scale"] / 255
     found = dict(enumerate(numbers(series)))
     return all(
-        expected[column] - 1e-3 <= found.get(column, 0) < expected[column] + step + 1e-3
+        (found.get(column, 0) > 0) == (expected[column] > 0)
+        and abs(found.get(column, 0) - expected[column]) <= error_of(expected[column], step)
         for column in {*found, *expected}
+    )
+
+
+def error_of(number: int, step: float) -> float:
+    """How far a number of a series may be from the true one."""
+    return 0 if step == 1 else step if number < step else 0.51 * step
+
+
+def are_bounds(series: LongestData, longest: Counter[int], deadline_ns: int) -> bool:
+    """Whether each column has a bound on its longest response, 9.1 % above it at most."""
+    data = np.frombuffer(b64decode(series["bytes"]), np.uint8)
+    most = np.where(data > 0, series["scale"] * 2 ** ((data - float(series["base"])) / OCTAVE), 0)
+    found = dict(enumerate(most.tolist()))
+    assert {column for column in found if found[column]} == longest.keys()
+    return all(
+        response <= found[column] < response * 1.091
+        and (response <= deadline_ns) == (found[column] <= deadline_ns)
+        for column, response in longest.items()
     )
 
 
@@ -96,7 +116,7 @@ def test_columns_hold_what_intervals_say(policy: str, pieces: int, tmp_path: Pat
     assert all(is_rounded(found["switches"][pcpu], switches[pcpu]) for pcpu in switches)
     servers = [entry["name"] for entry in header["vcpus"] if entry["budget_ns"]]
     assert len(servers) > 2
-    for name, series in zip(servers, found["paid"], strict=False):
+    for name, series in zip(servers, found["paid"], strict=True):
         assert is_rounded(series, paid[name])
 
 
@@ -119,7 +139,8 @@ def test_columns_hold_what_jobs_say(pieces: int, tmp_path: Path) -> None:
                 column = job.finish_ns // found["column"]
                 longest[column] = max(longest[column], job.finish_ns - job.release_ns)
         assert is_rounded(found["misses"][task], misses)
-        assert is_rounded(found["longest"][task], longest)
+        assert entry["deadline_ns"]
+        assert are_bounds(found["longest"][task], longest, entry["deadline_ns"])
     assert any(series["bytes"] for series in found["misses"])
 
 

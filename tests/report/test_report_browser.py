@@ -3,6 +3,7 @@
 
 import base64
 import re
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -16,6 +17,9 @@ from hyperperiod.model import load_system
 from hyperperiod.report import compare_report, write_report
 from hyperperiod.report import windows as windows_module
 from hyperperiod.runs import simulate
+from hyperperiod.trace.format import Header, Records, read
+from hyperperiod.trace.intervals import intervals
+from hyperperiod.trace.jobs import Job, jobs
 
 pytestmark = needs_browser
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -125,32 +129,95 @@ def test_the_number_of_misses_leads_to_a_late_miss(
 def test_between_windows_columns_say_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows_module, "START", 1000)
-    monkeypatch.setattr(windows_module, "RECORDS", 1000)
-    trace, page = tmp_path / "overload.hpt", tmp_path / "overload.html"
-    system = load_system(SYSTEMS / "overload.toml")
-    result = simulate(system, 40_000_000_000, trace_path=trace)
-    write_report(page, system, analyze(system), result, trace)
+    page, header, records, found = overloaded(tmp_path, monkeypatch)
     point = """
       const canvas = document.getElementById("timeline");
       const box = canvas.getBoundingClientRect();
       setTimeout(() => {
-        document.title = [70, 130, 270].map((top) => {
+        const tell = (top) => {
           canvas.dispatchEvent(new PointerEvent("pointermove",
             { clientX: box.left + 600, clientY: box.top + top }));
           return document.getElementById("tip").textContent;
-        }).join("; ");
+        };
+        const near = [70, 130, 270].map(tell);
+        canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "0" }));
+        document.title = [...near, tell(270), tell(70)].join("; ");
       }, 500);
     """
-    dom = opened(acted(page, point), tmp_path, "#zoom=15s,15.1s")
-    title = re.search(r"<title>(.*?); (.*?); (.*?)</title>", dom)
+    dom = opened(acted(page, point), tmp_path, "#zoom=5s,5.025s")
+    title = re.search(r"<title>(.*?); (.*?); (.*?); (.*?); .*%(\d+) switches", dom)
     assert title is not None
-    pcpu, server, task = title.groups()
-    assert re.match(r"pcpu 0control: \d\d\.\d %video: \d\d\.\d %\d+ switches15\.\d+ s to", pcpu)
-    assert re.match(r"controlpaid \d+\.\d % of its budgets15\.\d+ s to", server)
+    pcpu, server, task, joined, switches = title.groups()
+    assert re.match(r"pcpu 0(control|video): \d+ %.*\d+ switches5\.\d+ s to", pcpu)
+    assert re.match(
+        r"controlpaid (under )?\d+ % of this timeits budget is \d\d %5\.\d+ s to", server
+    )
     assert re.match(r"video · frame(✗ 1|no deadline) missed(longest|no job)", task)
     assert drawn(dom, "shapes") > 20
-    assert "trace draw TRACE --from 15000000000ns --to 15100000000ns --out part.svg" in dom
+    said = re.match(
+        r"video · frame✗ (\d+) missedlongest response at most ([\d.]+) ms([\d.]+) s to ([\d.]+) s",
+        joined,
+    )
+    assert said is not None
+    late, most_ms, start_s, end_s = map(float, said.groups())
+    start_ns, end_ns = round(start_s * 1e9), round(end_s * 1e9)
+    assert late == sum(start_ns <= missed_ns(job) < end_ns for job in found)
+    rows = list(intervals(header, records))
+    changes = [after.start_ns for before, after in pairwise(rows) if before.run != after.run]
+    assert int(switches) == sum(start_ns <= time_ns < end_ns for time_ns in changes) > 2
+    longest_ns = max(
+        job.finish_ns - job.release_ns
+        for job in found
+        if job.finish_ns is not None and start_ns <= job.finish_ns < end_ns
+    )
+    assert longest_ns <= most_ms * 1e6 < longest_ns * 1.11
+
+
+def test_each_miss_is_gone_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, _, _, found = overloaded(tmp_path, monkeypatch)
+    walk = """
+      const canvas = document.getElementById("timeline");
+      const about = document.getElementById("about");
+      setTimeout(() => {
+        const said = [];
+        do {
+          said.push(about.textContent);
+          canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "n" }));
+        } while (about.textContent !== said[said.length - 1]);
+        document.title = said.slice(1).join("| ");
+      }, 500);
+    """
+    title = re.search(r"<title>(.*?)</title>", opened(acted(page, walk), tmp_path))
+    assert title is not None
+    late = {job.job for job in found if missed_ns(job) > 0}
+    shown = {int(number) for number in re.findall(r"video\.frame, job (\d+)", title[1])}
+    in_columns = [int(count) for count in re.findall(r": (\d+) of video\.frame", title[1])]
+    assert shown
+    assert shown < late
+    assert len(shown) + sum(in_columns) == len(late)
+    assert min(late) in shown
+
+
+def overloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Path, Header, Records, list[Job]]:
+    """The page of a run whose middle is in columns, and its trace with the jobs that are late."""
+    monkeypatch.setattr(windows_module, "START", 1000)
+    monkeypatch.setattr(windows_module, "RECORDS", 1000)
+    trace, page = tmp_path / "overload.hpt", tmp_path / "overload.html"
+    system = load_system(SYSTEMS / "overload.toml")
+    result = simulate(system, 10_000_000_000, trace_path=trace)
+    write_report(page, system, analyze(system), result, trace)
+    header, records = read(trace)
+    return page, header, records, [job for job in jobs(header, records) if job.task == "frame"]
+
+
+def missed_ns(job: Job) -> int:
+    """The deadline (ns) that a job of a run of 10 s missed; -1 if it did not."""
+    end_ns = 10_000_000_000
+    finish_ns = end_ns + 1 if job.finish_ns is None else job.finish_ns
+    late = job.deadline_ns is not None and job.deadline_ns < min(finish_ns, end_ns + 1)
+    return job.deadline_ns or -1 if late else -1
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from hyperperiod.report import write_report
 from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.moments import FIRST_MISS, LONGEST, WORST_MISS, ReportMoment, Survey
 from hyperperiod.report.timeline import OLDER, timeline
-from hyperperiod.report.windows import Chosen, choose
+from hyperperiod.report.windows import Chosen, ReportWindow, choose, view_of
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Header, Kind, Records, end_ns, read
 
@@ -81,6 +81,32 @@ def test_numbers_of_flows_lead_to_their_items(tmp_path: Path) -> None:
     assert longest_ns in [one["finish"] - one["release"] for one in items]
     first, last = items[0]["view"]
     assert f'href="#zoom={first}ns,{last}ns"' in page.read_text()
+
+
+def test_a_job_is_late_in_a_window_that_ends_before_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = tmp_path / "run.hpt"
+    simulate(load_system(SYSTEMS / "overload.toml"), 2_000_000_000, trace_path=trace)
+    header, records = read(trace)
+    (whole,) = drawn(header, records, choose(records, [], 0))
+    monkeypatch.setattr(windows_module, "START", 1000)
+    monkeypatch.setattr(windows_module, "RECORDS", 0)
+    (start,) = drawn(header, records, choose(records, [], 0))
+    rows = [
+        {row[at + 3]: row[at : at + 5] for at in range(0, len(row), 5)}
+        for row in (start["jobs"][1], whole["jobs"][1])
+    ]
+    ended = [job for job, (_, deadline, *_) in rows[0].items() if deadline < start["end"]]
+    assert len(ended) > 5
+    assert [rows[0][job][4] for job in ended] == [rows[1][job][4] for job in ended]
+    assert any(rows[0][job][2] < 0 for job in ended)
+
+
+def test_a_window_of_one_instant_is_seen_with_what_was_before() -> None:
+    moment = ReportMoment(LONGEST, ("video", "frame"), 0, 0, 500, 520, 6400)
+    instant = ReportWindow("busy", 0, 9, 6400, 6400, (6400, 6400), [moment])
+    assert view_of(moment, instant, 6400) == (6300, 6400)
 
 
 def level(points: list[int], start_ns: int, time_ns: int) -> float:

@@ -39,15 +39,31 @@ DOMAINS: Final = 12
 OTHERS: Final = -1
 TAKEN: Final = -2
 """Who has a pcpu that is stolen."""
+OCTAVE: Final = 8
+"""Steps in which a response doubles: 9 % each, and 254 of them are a factor of 3.6 billion."""
 
 
 _Numbers = NDArray[np.int64]
 
 
 class SeriesData(TypedDict):
-    """A number for each column: a byte each, in base64, of which 255 means `scale`; "": all 0."""
+    """A number for each column: a byte each, in base64, of which 255 means `scale`; "": all 0.
+
+    Up to a scale of 255 numbers are exact.
+    """
 
     scale: int
+    bytes: str
+
+
+class LongestData(TypedDict):
+    """Responses in columns: byte `base` means `scale`, each above it 2 ** (1 / OCTAVE) times more.
+
+    0 is no response. What a byte means is at least the response, and on its side of the deadline.
+    """
+
+    scale: int
+    base: int
     bytes: str
 
 
@@ -66,7 +82,7 @@ class OverviewData(TypedDict):
     switches: list[SeriesData]
     paid: list[SeriesData]
     misses: list[SeriesData]
-    longest: list[SeriesData]
+    longest: list[LongestData]
 
 
 class Overview:
@@ -80,6 +96,7 @@ class Overview:
         fitting = 1 << max(1, NUMBERS // rows).bit_length() - 1
         columns = min(max(FEWEST, fitting), MOST)
         self._column_ns = last_ns // columns + 1
+        self._deadlines = [entry["deadline_ns"] for entry in header["tasks"]]
         self._thief = len(domains)
         self._domain = np.full(NONE + 1, -1)
         self._domain[: len(header["vcpus"])] = [
@@ -120,7 +137,10 @@ class Overview:
             "switches": [_series(numbers) for numbers in self._switches],
             "paid": [_series(numbers) for numbers in self._paid],
             "misses": [_series(numbers) for numbers in self._misses],
-            "longest": [_series(numbers) for numbers in self._longest],
+            "longest": [
+                _responses(numbers, deadline_ns)
+                for numbers, deadline_ns in zip(self._longest, self._deadlines, strict=True)
+            ],
         }
 
     def _column(self, time_ns: NDArray[Any]) -> _Numbers:
@@ -170,9 +190,21 @@ class Overview:
 
 
 def _series(numbers: _Numbers) -> SeriesData:
-    """The numbers as bytes, rounded up: what is not 0 stays so, and up to 255 they are exact."""
-    if not numbers.any():
-        return {"scale": 0, "bytes": ""}
+    """The numbers as bytes, rounded to the nearest, except that what is not 0 stays so."""
     scale = max(255, int(numbers.max()))
-    levels = -(-numbers * 255 // scale)
-    return {"scale": scale, "bytes": b64encode(levels.astype(np.uint8).tobytes()).decode()}
+    levels = np.maximum((numbers * 255 + scale // 2) // scale, numbers > 0)
+    return {"scale": scale, "bytes": _packed(levels)}
+
+
+def _responses(numbers: _Numbers, deadline_ns: int | None) -> LongestData:
+    """The responses (ns) as bytes, rounded up on a logarithmic scale that names the deadline."""
+    scale = deadline_ns or max(1, int(numbers.max()))
+    steps = np.ceil(OCTAVE * np.log2(np.maximum(numbers, 1) / scale)).astype(np.int64)
+    base = 255 - int(steps.max())
+    levels = np.where(numbers > 0, np.maximum(steps + base, 1), 0)
+    return {"scale": scale, "base": base, "bytes": _packed(levels)}
+
+
+def _packed(levels: _Numbers) -> str:
+    """Bytes in base64; none if all are 0."""
+    return b64encode(levels.astype(np.uint8).tobytes()).decode() if levels.any() else ""

@@ -9,6 +9,7 @@ grey. The same schedule gives the same bytes.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final, NamedTuple
@@ -376,16 +377,18 @@ def marks(view: Scene) -> Iterator[str]:
 
 def ways(view: Scene) -> Iterator[str]:
     """Each item as one line through the rows of its hops, with an arrow where it leaves."""
-    for flow, item in sorted({(leg.flow, leg.item) for leg in view.legs}):
+    items: defaultdict[tuple[int, int], list[Leg]] = defaultdict(list)
+    for leg in view.legs:
+        if leg.row in view.rows and seen(view, leg):
+            items[leg.flow, leg.item].append(leg)
+    for (flow, _), legs in sorted(items.items()):
         path = ""
-        for leg in view.legs:
-            if (leg.flow, leg.item) == (flow, item) and leg.row in view.rows and seen(view, leg):
-                y = view.y(leg.row) + 6 + BOX // 2
-                start, end = view.x(leg.start_ns), view.x(leg.end_ns)
-                path += f"{'L' if path else 'M'}{start:.1f} {y}L{end:.1f} {y}"
-                path += "v-22m-4 6l4 -6l4 6" if leg.last and view.shows(leg.end_ns) else ""
-        if path:
-            yield f'<path class="mark" stroke-width="1.6" d="{path}"{dashes(flow)}/>'
+        for leg in legs:
+            y = view.y(leg.row) + 6 + BOX // 2
+            start, end = view.x(leg.start_ns), view.x(leg.end_ns)
+            path += f"{'L' if path else 'M'}{start:.1f} {y}L{end:.1f} {y}"
+            path += "v-22m-4 6l4 -6l4 6" if leg.last and view.shows(leg.end_ns) else ""
+        yield f'<path class="mark" stroke-width="1.6" d="{path}"{dashes(flow)}/>'
 
 
 def seen(view: Scene, leg: Leg) -> bool:

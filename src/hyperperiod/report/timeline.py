@@ -329,13 +329,13 @@ def _fall(line: list[int], time_ns: int, spent_ns: int) -> None:
 def _jobs(header: Header, in_flight: Records, shown: Records) -> tuple[list[list[int]], list[int]]:
     """Per task release, deadline, finish, job, missed of each job; 0 or -1 where there is none.
 
+    A miss is recorded when the job is done, so one that ends later misses its deadline here too.
     And per task how many of the jobs in flight at the start are left out: of those that do not
     finish here only the oldest are kept.
     """
     found: dict[tuple[int, int], list[int]] = {}
     waiting = [0] * len(header["tasks"])
     rank = [0] * len(header["tasks"])
-    start_ns = int(shown["time_ns"][0]) if len(shown) else 0
     done = job_keys(shown[shown["kind"] == Kind.COMPLETE])
     finishing = np.isin(job_keys(in_flight), done)
     for record, finishes in zip(each(in_flight), finishing.tolist(), strict=True):
@@ -343,8 +343,7 @@ def _jobs(header: Header, in_flight: Records, shown: Records) -> tuple[list[list
             waiting[record.task] += 1
             continue
         rank[record.task] += not finishes
-        missed = int(0 < record.value < start_ns)
-        found[record.task, record.job] = [record.time_ns, record.value, -1, record.job, missed]
+        found[record.task, record.job] = [record.time_ns, record.value, -1, record.job, 0]
     for record in each(shown[np.isin(shown["kind"], (Kind.RELEASE, Kind.COMPLETE, Kind.MISS))]):
         key = (record.task, record.job)
         if record.kind == Kind.RELEASE:
@@ -355,5 +354,8 @@ def _jobs(header: Header, in_flight: Records, shown: Records) -> tuple[list[list
             found[key][4] = 1
     rows: list[list[int]] = [[] for _ in header["tasks"]]
     for (task, _), job in found.items():
+        _, deadline_ns, finish_ns, _, _ = job
+        if 0 < deadline_ns < end_ns(shown) and not 0 <= finish_ns <= deadline_ns:
+            job[4] = 1
         rows[task] += job
     return rows, waiting

@@ -179,7 +179,7 @@ def _around(records: Records, moment: ReportMoment, limit: int) -> ReportWindow:
 
 
 def view_of(moment: ReportMoment, window: ReportWindow, last_ns: int) -> Span:
-    """The moment with half as much around it, as far as the window goes.
+    """The moment with half as much around it, as far as the window goes if that has a length.
 
     Of a response many times as long as its deadline, as in an overload, only the decisive end.
     """
@@ -189,6 +189,8 @@ def view_of(moment: ReportMoment, window: ReportWindow, last_ns: int) -> Span:
         span_ns = min(span_ns, 4 * (moment.deadline_ns - moment.release_ns))
     margin_ns = max(span_ns // 2, 50)
     start_ns = moment.release_ns if moment.reason == FIRST_MISS else until_ns - span_ns
+    if window.start_ns == window.end_ns:  # one busy instant: some columns before it
+        return max(0, window.end_ns - last_ns // 64), window.end_ns
     return (
         max(window.start_ns, start_ns - margin_ns),
         min(window.end_ns, start_ns + span_ns + margin_ns),

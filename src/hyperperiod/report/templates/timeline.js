@@ -28,7 +28,9 @@ const showTimeline = (() => {
   const MOST = 128;
   const CROWD = 20; // records in a pixel: with more, a window is drawn as columns
   const OTHERS = -1; // in the overview: domains that are not told apart, and stolen time
-  const WIDE = 12; // columns of so many pixels hide what the trace has
+  const WIDE = 12; // columns of so many pixels hide what the trace has ...
+  const DRAWN = 2000; // ... which can be drawn if it has no more switches than this
+  const OCTAVE = 8; // steps of responses in columns between one and its double
   const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
   const stage = document.getElementById("stage");
@@ -71,7 +73,8 @@ const showTimeline = (() => {
       chosen.forEach((index) => add(kind, index, label(index), domain(index)));
     };
     group("pcpus", "pcpu", data.windows[0].pcpus, (at) => `pcpu ${at}`, () => null);
-    group("remaining budgets", "server", data.servers, (at) => data.servers[at].name,
+    const paid = data.overview ? " (in columns: what was paid)" : "";
+    group(`remaining budgets${paid}`, "server", data.servers, (at) => data.servers[at].name,
       (at) => domainOf(data.servers[at].vcpu));
     group("tasks", "task", data.tasks, (at) => data.tasks[at].name,
       (at) => data.domains[data.tasks[at].domain]);
@@ -328,11 +331,19 @@ const showTimeline = (() => {
     thumb.style.width = `${((view.to - view.from) / whole) * 100}%`;
     marks.forEach((mark, at) => mark.classList.toggle("now", at === current));
     const gap = drawn.some((part) => !part.win);
-    hint.hidden = !gap || x(view.from + data.overview.column) - x(view.from) < WIDE;
+    hint.hidden = !gap || x(view.from + data.overview.column) - x(view.from) < WIDE
+      || switchesIn(view) > DRAWN;
     if (hint.hidden) return;
     const [from, to] = [view.from, view.to].map((time) => `${Math.round(time)}ns`);
     const length = timeText(data.overview.column);
     hint.textContent = `A column is ${length} long. The trace has what was in it: hyperperiod trace draw TRACE --from ${from} --to ${to} --out part.svg`;
+  }
+
+  function switchesIn({ from, to }) {
+    const { column, switches } = data.overview;
+    const shown = switches.flatMap(([finest]) =>
+      [...finest.slice(Math.floor(from / column), Math.ceil(to / column))]);
+    return shown.reduce((sum, count) => sum + count, 0);
   }
 
   function font(pixels, weight = 400) {
@@ -824,23 +835,34 @@ const showTimeline = (() => {
 
   function describeColumn(row, time, { level, length }) {
     const at = Math.floor(time / length);
-    const when = spanText(at * length, Math.min((at + 1) * length, data.wholeEnd));
+    const [start, end] = [at * length, Math.min((at + 1) * length, data.wholeEnd)];
+    const when = spanText(start, end);
     const of = (series) => series[level][at] || 0;
-    const percent = (share) => `${(share * 100).toFixed(1)} %`;
+    const count = (series) => `${of(series) && series.about}${Math.round(of(series))}`;
+    const percent = (share) => (share > 0 && share < 0.01 ? "under 1 %" : `${Math.round(share * 100)} %`);
     const { pcpus, switches, paid, misses, longest } = data.overview;
     if (row.kind === "server") {
       const { budget, period } = data.servers[row.index];
-      const share = (of(paid[row.index]) * period) / (length * budget);
-      return [row.label, `paid ${percent(share)} of its budgets`, when];
+      return [row.label, `paid ${percent(of(paid[row.index]) / (end - start))} of this time`,
+        `its budget is ${percent(budget / period)}`, when];
     }
     if (row.kind === "task") {
-      const [late, response] = [misses, longest].map((one) => Math.round(of(one[row.index])));
-      return [`${row.domain.name} · ${row.label}`, late ? `✗ ${late} missed` : "no deadline missed",
-        response ? `longest response ${timeText(response)}` : "no job finished", when];
+      const late = misses[row.index];
+      const response = of(longest[row.index]);
+      const most = response === data.tasks[row.index].deadline ? response : roundedUp(response);
+      return [`${row.domain.name} · ${row.label}`,
+        of(late) ? `✗ ${count(late)} missed` : "no deadline missed",
+        response ? `longest response at most ${timeText(most)}` : "no job finished", when];
     }
     const shares = pcpus[row.index].filter((one) => of(one.time)).map(({ domain, time: series }) =>
-      `${domainOr(domain).name}: ${percent(of(series) / length)}`);
-    return [row.label, ...shares, `${Math.round(of(switches[row.index]))} switches`, when];
+      `${domainOr(domain).name}: ${percent(of(series) / (end - start))}`);
+    return [row.label, ...shares, `${count(switches[row.index])} switches`, when];
+  }
+
+  // To three digits: steps of responses are longer.
+  function roundedUp(ns) {
+    const step = 10 ** Math.max(0, Math.floor(Math.log10(ns)) - 2);
+    return Math.ceil(ns / step) * step;
   }
 
   function describeSpan(spans, time) {
@@ -926,16 +948,18 @@ const showTimeline = (() => {
     const { task, job, release, finish, title } = moment;
     const pieces = executions(win)[task].filter((one) => one[3] === job);
     const ran = new Map();
+    const [from, to] = [Math.max(release, win.start), Math.min(finish, win.end)];
+    const inside = (start, end) => Math.min(end, to) - Math.max(start, from);
     for (const pcpu of new Set(pieces.map((one) => one[2]))) {
       const spans = win.pcpus[pcpu];
-      for (let at = firstFrom(spans, SPAN, 1, release + 1) * SPAN; spans[at] < finish; at += SPAN) {
+      for (let at = firstFrom(spans, SPAN, 1, from + 1) * SPAN; spans[at] < to; at += SPAN) {
         if (spans[at + 5] === task && spans[at + 6] === job) continue;
-        const length = Math.min(spans[at + 1], finish) - Math.max(spans[at], release);
+        const length = inside(spans[at], spans[at + 1]);
         const name = spans[at + 5] === task ? "its other jobs" : whoRuns(spans, at);
         ran.set(name, (ran.get(name) || 0) + length);
       }
     }
-    const own = pieces.reduce((sum, [start, end]) => sum + end - start, 0);
+    const own = pieces.reduce((sum, [start, end]) => sum + inside(start, end), 0);
     const others = [...ran].sort((a, b) => b[1] - a[1]).slice(0, 6)
       .map(([name, length]) => `${name} ${timeText(length)}`);
     const whole = release >= win.start && finish <= win.end;
@@ -952,31 +976,42 @@ const showTimeline = (() => {
   }
 
   function say(text) {
-    about.textContent = text;
+    about.textContent = text || "";
     about.hidden = !text;
   }
 
   function aim(win, moment) {
     target = moment ? { win, moment } : null;
-    say(moment && moment.task >= 0 ? tellJob(target) : "");
+    say(moment && moment.task >= 0 ? tellJob(target) : win ? "" : moment?.title);
   }
 
-  // Each miss that the page knows, by its deadline: a job in a window, elsewhere a column.
+  // Where deadlines were missed, by time: a job in a window, elsewhere a column, which also has what
+  // the windows in it leave out.
   function findMisses() {
     const found = [];
+    const { column, misses: all } = data.overview || { misses: [] };
+    const known = data.tasks.map(() => new Map());
     for (const win of data.windows)
       win.jobs.forEach((jobs, task) => {
-        for (let at = 0; at < jobs.length; at += JOB)
-          if (jobs[at + 4] && jobs[at + 1] >= win.start && jobs[at + 1] <= win.end)
-            found.push({ time: jobs[at + 1], win, moment: momentOf(win, task, at) });
+        for (let at = 0; at < jobs.length; at += JOB) {
+          const time = jobs[at + 1];
+          if (!jobs[at + 4] || time < win.start || time > win.end) continue;
+          found.push({ time, win, moment: momentOf(win, task, at) });
+          const place = Math.floor(time / column);
+          known[task].set(place, (known[task].get(place) || 0) + 1);
+        }
       });
-    const { column, misses: all } = data.overview || { misses: [] };
-    const known = (time) => data.windows.some((one) => one.start <= time && time <= one.end);
-    for (const [numbers] of all)
-      numbers.forEach((count, at) => {
-        const time = (at + 0.5) * column;
-        if (count && !known(time)) found.push({ time, win: null, moment: null });
-      });
+    const late = new Map();
+    all.forEach((series, task) => series[0].forEach((count, at) => {
+      const rest = count - (known[task].get(at) || 0);
+      if (rest < series.step) return;
+      late.set(at, [...(late.get(at) || []), `${series.about}${Math.round(rest)} of ${taskName(task)}`]);
+    }));
+    for (const [at, counts] of late) {
+      const [release, finish] = [at * column, Math.min((at + 1) * column, data.wholeEnd)];
+      const title = `deadlines missed in the column from ${timeText(release)}: ${counts.join(", ")}`;
+      found.push({ time: (release + finish) / 2, win: null, moment: { title, task: -1, release, finish } });
+    }
     return found.sort((a, b) => a.time - b.time);
   }
 
@@ -990,18 +1025,25 @@ const showTimeline = (() => {
     if (next) showMiss(next);
   }
 
+  // The worst may have its deadline before the window around its end: moments have it too.
   function toWorst() {
-    const excess = ({ moment }) =>
-      (moment ? (moment.finish - moment.release) / data.tasks[moment.task].deadline : 0);
-    if (misses.length) showMiss(misses.reduce((a, b) => (excess(b) > excess(a) ? b : a)));
+    const own = data.windows.flatMap((win) => win.moments.map((moment) => ({ win, moment })));
+    const excess = ({ moment }) => {
+      const { deadline } = data.tasks[moment.task] || {};
+      return deadline ? (moment.finish - moment.release) / deadline : 0;
+    };
+    const worst = [...misses, ...own].reduce((a, b) => (excess(b) > excess(a) ? b : a));
+    if ("time" in worst) showMiss(worst);
+    else go(...worst.moment.view);
   }
 
   function showMiss(miss) {
     const { time, win, moment } = miss;
     lastMiss = miss;
+    list.value = "";
     aim(win, moment);
     rows = layOut();
-    const half = moment ? Math.max(time - moment.release, moment.finish - time) * 1.5
+    const half = win ? Math.max(time - moment.release, moment.finish - time) * 1.5
       : data.overview.column * 50;
     show(time - half, time + half);
   }
@@ -1084,12 +1126,14 @@ const showTimeline = (() => {
   }
 
   // Shows a part of the run and frames the moment that has it for its view.
-  function go(from, to) {
-    const win = data.windows[nearest(from, to)];
-    aim(win, win.moments.find((one) => one.view[0] === from && one.view[1] === to));
+  function go(...given) {
+    const [from, to] = given.sort((a, b) => a - b);
+    const shown = (one) => one.view[0] === from && one.view[1] === to;
+    const win = data.windows.find((one) => one.moments.some(shown)) || data.windows[nearest(from, to)];
+    aim(win, win.moments.find(shown));
     rows = layOut();
     list.value = `${from},${to}`;
-    if (list.selectedIndex < 0) list.value = win.view.join();
+    if (list.selectedIndex < 0) list.value = "";
     for (const link of document.querySelectorAll(".tab"))
       link.setAttribute("aria-current", link.hash === `#zoom=${from}ns,${to}ns`);
     show(from, to);
@@ -1139,11 +1183,13 @@ const showTimeline = (() => {
   }
 
   const fingers = new Map();
+  const STEADY = 4; // pixels: a click may move by less
   let moved = false; // since a finger or button went down
 
   function drag(event) {
     const before = fingers.get(event.pointerId);
-    if (!before) return;
+    if (!before || (!moved && Math.abs(event.clientX - before.clientX) < STEADY)) return;
+    moved = true;
     const others = [...fingers.entries()].filter(([id]) => id !== event.pointerId);
     const perPixel = (view.to - view.from) / (size.width - size.gutter);
     if (event.shiftKey && ruler) {
@@ -1158,11 +1204,11 @@ const showTimeline = (() => {
       const apart = Math.max(8, Math.abs(event.clientX - fixed));
       zoom(Math.max(8, Math.abs(before.clientX - fixed)) / apart, timeAt(fixed - box.left));
     }
-    moved ||= Math.abs(event.clientX - before.clientX) > 0;
     fingers.set(event.pointerId, event);
   }
 
   canvas.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
     canvas.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, event);
     moved = false;
@@ -1173,7 +1219,7 @@ const showTimeline = (() => {
     tell(event);
   });
   canvas.addEventListener("pointerup", (event) => {
-    if (!moved && !event.shiftKey) press(event);
+    if (!event.button && !moved && !event.shiftKey) press(event);
   });
   canvas.addEventListener("pointermove", (event) => {
     drag(event);
@@ -1279,10 +1325,10 @@ const showTimeline = (() => {
   }
 
   // A series at every level: its numbers, then those of four columns joined to one, and so on.
-  function leveled({ scale, bytes }, join) {
+  function leveled({ bytes }, value, join) {
     const text = atob(bytes);
     const finest = new Float64Array(text.length);
-    for (let at = 0; at < text.length; at += 1) finest[at] = (text.charCodeAt(at) * scale) / 255;
+    for (let at = 0; at < text.length; at += 1) finest[at] = value(text.charCodeAt(at));
     const found = [finest];
     for (let level = 1; level < data.overview.levels; level += 1) {
       const fine = found[level - 1];
@@ -1294,12 +1340,21 @@ const showTimeline = (() => {
   }
 
   function unpack(overview) {
-    const sum = (series) => leveled(series, (a, b) => a + b);
+    const sum = (series) => {
+      const about = series.scale > 255 ? "about " : ""; // numbers up to 255 are exact
+      const step = series.scale / 255;
+      return Object.assign(leveled(series, (byte) => byte * step, (a, b) => a + b), { about, step });
+    };
+    const longest = (series) => {
+      const { scale, base } = series;
+      const value = (byte) => byte && scale * 2 ** ((byte - base) / OCTAVE);
+      return leveled(series, value, Math.max);
+    };
     overview.levels = 1 + Math.ceil(Math.log2(data.wholeEnd / overview.column) / 2);
     overview.pcpus = overview.pcpus.map((shares) =>
       shares.map(({ domain, time }) => ({ domain, time: sum(time) })));
     for (const name of ["switches", "paid", "misses"]) overview[name] = overview[name].map(sum);
-    overview.longest = overview.longest.map((series) => leveled(series, (a, b) => Math.max(a, b)));
+    overview.longest = overview.longest.map(longest);
   }
 
   const showData = (given, isNew = !data) => {
@@ -1311,7 +1366,8 @@ const showTimeline = (() => {
     if (data.overview && !data.overview.levels) unpack(data.overview);
     marks = data.overview ? data.windows.map(markOf) : [];
     rail.replaceChildren(...marks, thumb);
-    list.replaceChildren(...data.windows.map(choicesOf));
+    const elsewhere = Object.assign(new Option("choose a moment", ""), { disabled: true });
+    list.replaceChildren(elsewhere, ...data.windows.map(choicesOf));
     const { pcpus } = data.windows[0];
     const folded = Math.max(pcpus.length, data.servers.length, data.tasks.length) > LONG;
     document.getElementById("rowtools").hidden = !folded;
