@@ -16,8 +16,9 @@ bound nothing. Deadlines are periods: constraints of the timing extensions are l
 variation points and modes in which events are off, which only take work away, and OsTaskAutostart.
 
 What decides when something runs and has no counterpart (interrupts, schedule tables, resources,
-exclusive areas, calls of servers, points to wait at, other events, several periods in a task, tasks
-that are not preempted) is refused by its name, as are times that are no whole nanoseconds.
+spinlocks, exclusive areas, calls of servers, triggers, switches of modes, points to wait at, other
+events, several periods in a task, tasks that are not preempted) is refused by its name, and so are
+times that are no whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -50,13 +51,16 @@ _TICK = "OsSecondsPerTick"
 _ALARM = ("OsAlarmCycleTime", "OsAlarmAlarmTime")
 _ONCE = {
     _TICK, *_ALARM, "OsTaskPriority", "OsTaskSchedule", "OsTaskExecutionBudget", "EcucCoreId",
-    "OsApplicationCoreAssignment", "RteActivationOffset", "CSE-CODE", "CSE-CODE-FACTOR",
+    "OsApplicationCoreAssignment", "RteActivationOffset", "RtePeriod", "CSE-CODE",
+    "CSE-CODE-FACTOR",
 }  # fmt: skip
-_REFUSED = ("OsIsr", "OsScheduleTable", "OsTaskResourceRef", "OsAlarmCallback")
-_WAITS = (
+_REFUSED = ("OsIsr", "OsScheduleTable", "OsTaskResourceRef", "OsAlarmCallback", "OsSpinlock")
+_CALLS_OR_WAITS = (
     "CAN-ENTER-EXCLUSIVE-AREA-REFS", "CAN-ENTERS", "RUNS-INSIDE-EXCLUSIVE-AREA-REFS",
-    "RUNS-INSIDES", "SERVER-CALL-POINTS", "CALL-POINTS", "WAIT-POINTS",
+    "RUNS-INSIDES", "SERVER-CALL-POINTS", "CALL-POINTS", "WAIT-POINTS", "MODE-SWITCH-POINTS",
+    "INTERNAL-TRIGGERING-POINTS", "EXTERNAL-TRIGGERING-POINTS",
 )  # fmt: skip
+"""What a runnable does that may make it wait, or run others in its place."""
 
 
 def read_autosar(file: str, text: str) -> tuple[TomlTable, Callable[[KeyPath], int]]:
@@ -229,8 +233,10 @@ class _AutosarReader(XmlTasks):
         """Returns the period and the offset (ns) of a task."""
         alarms = [self.alarms[path]] if path in self.alarms else []
         events = [
-            (self._ns(event, "PERIOD"), self._offset(mapping, event))
+            (self._ns(of, key), self._offset(mapping, event))
             for mapping, event in self.events[path]
+            for of, key in ((event, "PERIOD"), (mapping, "RtePeriod"))
+            if of is event or key in values_of(of)
         ]
         periods = {period_ns for period_ns, _ in alarms + events}
         offsets = {offset_ns for _, offset_ns in alarms or events}
@@ -261,7 +267,7 @@ class _AutosarReader(XmlTasks):
         path = self._found(event, _STARTS[event.tag], self.named, "a runnable")
         runnable = self.named[path]
         for one in runnable.inside:
-            if one.tag in _WAITS and one.inside:
+            if one.tag in _CALLS_OR_WAITS and one.inside:
                 raise self.refuse(runnable, one.tag, "what has no counterpart", "none")
         if path not in self.times:
             allowed = f"one with {' or '.join(sorted(set(_BOUNDS.values())))}"
