@@ -87,13 +87,16 @@ def test_the_text_says_what_it_is(tmp_path: Path) -> None:
 
 def test_an_alarm_of_mapped_events_says_when_they_come(tmp_path: Path) -> None:
     """Its cycle is their period, and its first time their offset."""
-    alarm = ("/Ecu/Os/Watchdog", "/Ecu/Os/Report")
-    gone = (NAMED.format("Watchdog", "OsTask"), NAMED.format("Watchdog", "Other"))
-    _, second = changed(tmp_path, alarm, gone, (">5.0E-2<", ">0.025<")).domains
-    (report,) = second.tasks
+    alarm = [
+        ("/Ecu/Os/Watchdog", "/Ecu/Os/Report"),
+        (NAMED.format("Watchdog", "OsTask"), NAMED.format("Watchdog", "Other")),
+        ("Hardware/Core1<", "Hardware/Core0<"),
+    ]
+    (domain,) = changed(tmp_path, *alarm, (">5.0E-2<", ">0.025<")).domains
+    _, report = domain.tasks
     assert (report.period_ns, report.offset_ns, report.wcet_ns) == (25 * MS, 4 * MS, 9 * MS)
     with pytest.raises(InputError) as caught:
-        changed(tmp_path, alarm, gone)
+        changed(tmp_path, *alarm)
     assert [(one.key, one.found) for one in caught.value.problems] == [
         ("OsTask Report", "2 periods")
     ]
@@ -132,6 +135,9 @@ def test_an_alarm_of_mapped_events_says_when_they_come(tmp_path: Path) -> None:
         ("RteMappedToTaskRef<", "Other<", "RteMappedToTaskRef", "nothing"),
         ("Rte/RteSwComponentInstance/RteEventToTaskMapping<", "Rte/Other<",
          "TIMING-EVENT FilterEvery10", "no task"),
+        ("OsAppTaskRef<", "Other<", "OsTask Control", "no core"),
+        ("<VALUE-REF DEST=\"ECUC-CONTAINER-VALUE\">/Ecu/Os/Watchdog", "<VALUE-REF>/Ecu/Os/Report",
+         "OsApplication Safety OsAppTaskRef", "/Ecu/Os/Report"),
         ("Hardware/Core1<", "Hardware/Core2<", "OsApplicationCoreRef", "Core2"),
         (">/Ecu/Os/Watchdog</VALUE-REF>\n        <", ">/Ecu/Os/Gone</VALUE-REF>\n        <",
          "OsTask Watchdog", "no core"),

@@ -202,6 +202,7 @@ class _AutosarReader(XmlTasks):
     def _cores(self, tasks: dict[str, Element]) -> dict[str, int]:
         """Returns the core of each task, that of its application; 0 if no application has one."""
         cores: dict[str, int] = {}
+        some_have = False
         known = self._of("EcucCoreDefinition")
         for one in self._of("OsApplication").values():
             said = values_of(one)
@@ -212,9 +213,12 @@ class _AutosarReader(XmlTasks):
                 core = self.whole(one, "OsApplicationCoreAssignment")
             else:
                 continue
-            cores |= {each.text.strip(): core for each in one.all("OsAppTaskRef")}
+            some_have = True
+            for path in (each.text.strip() for each in one.all("OsAppTaskRef")):
+                if cores.setdefault(path, core) != core:
+                    raise self.refuse(one, "OsAppTaskRef", path[:60], "tasks of no other core")
         for path, task in tasks.items():
-            if cores and path not in cores:
+            if some_have and path not in cores:
                 raise self.refuse(task, "", "no core", "an OsApplication with a core for each")
         return {path: cores.get(path, 0) for path in tasks}
 
