@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """ECUs of AUTOSAR: what becomes of tasks, events, alarms and cores, and what is refused.
 
-The file is made for this. Its form is that of the releases R18-10 to R24-11 (schemas 00046 to
-00054).
+The file is made for this. Its form is that of the schemas 00046 to 00054.
 """
 
 from __future__ import annotations
@@ -80,6 +79,14 @@ def test_events_of_modules_are_as_those_of_components(tmp_path: Path) -> None:
     assert changed(tmp_path, *MODULE).domains == load_system(FILE).domains
 
 
+def test_the_time_in_an_exclusive_area_is_a_part(tmp_path: Path) -> None:
+    longer = ("CODE-FACTOR>620<", "CODE-FACTOR>900<")
+    part = ("SampleSeen</SHORT-NAME>", "SampleSeen</SHORT-NAME><EXCLUSIVE-AREA-REF/>")
+    for changes, wcet_ns in (([longer], 2_100_000), ([longer, part], 2_000_000)):
+        control = changed(tmp_path, *changes).domains[0].tasks[0]
+        assert control.wcet_ns == wcet_ns, "the largest bound of a runnable counts"
+
+
 def test_the_text_says_what_it_is(tmp_path: Path) -> None:
     for name in ("saved", "saved.xml"):
         assert changed(tmp_path, name=name).domains == load_system(FILE).domains
@@ -100,6 +107,10 @@ def test_an_alarm_of_mapped_events_says_when_they_come(tmp_path: Path) -> None:
     assert [(one.key, one.found) for one in caught.value.problems] == [
         ("OsTask Report", "2 periods")
     ]
+
+
+KICK = PEDAL[PEDAL.index("<SHORT-NAME>Kick") : PEDAL.index("<SHORT-NAME>Drive")]
+KICK = "<ECUC-CONTAINER-VALUE>" + KICK.rpartition("<ECUC-")[0].replace("Kick", "Kick2")
 
 
 @pytest.mark.parametrize(
@@ -128,6 +139,14 @@ def test_an_alarm_of_mapped_events_says_when_they_come(tmp_path: Path) -> None:
         ("OsAlarmActivateTask<", "OsAlarmCallback<", "OsAlarmCallback", "no counterpart"),
         ("OsAlarmCycleTime<", "Other<", "OsAlarmCycleTime", "nothing"),
         ("OsTaskExecutionBudget<", "Other<", "OsTaskExecutionBudget", "nothing"),
+        ("Os/OsCounter<", "Os/OsSpinlock<", "OsSpinlock Ticks", "no counterpart"),
+        ("OsTaskActivation<", "OsTaskResourceRef<", "OsTaskResourceRef", "no counterpart"),
+        ("<SYMBOL>Pedal_Send",
+         "<RUNS-INSIDES><X/></RUNS-INSIDES><SYMBOL>Pedal_Send",
+         "RUNNABLE-ENTITY Send RUNS-INSIDE", "no counterpart"),
+        ("</ECUC-CONTAINER-VALUE>\n      <ECUC-CONTAINER-VALUE>\n       <SHORT-NAME>Drive",
+         f"</ECUC-CONTAINER-VALUE>{KICK}<ECUC-CONTAINER-VALUE><SHORT-NAME>Drive",
+         "OsAlarm Kick2", "a second alarm"),
         ("Os/OsCounter<", "Os/OsIsr<", "OsIsr Ticks", "no counterpart"),
         ("Os/OsCounter<", "Os/OsScheduleTable<", "OsScheduleTable Ticks", "no counterpart"),
         ("<VALUE-REF DEST=\"TIMING-EVENT\">/Parts/Pedal/Behavior/SendEvery50<",
