@@ -36,8 +36,9 @@ PROSE = """\
   Real-time virtual machines: computed, predicted, run and measured.
 
   A SYSTEM is a TOML file (`hyperperiod examples` has some), an .xml file of
-  CARTS, Cheddar, SimSo or libvirt, an .amxmi model of AMALTHEA, a model of
-  MAST, a .csv table of tasks or a .json workload of rt-app.
+  CARTS, Cheddar, SimSo or libvirt, an .amxmi model of AMALTHEA, an .arxml
+  file of AUTOSAR, a model of MAST, a .csv table of tasks or a .json workload
+  of rt-app.
 
   \b
   Exit codes:

@@ -22,6 +22,7 @@ MODELS = (
     Path(__file__).parents[2] / "docs" / "examples" / "steering.amxmi",
     Path(__file__).parents[1] / "data" / "amalthea" / "older.amxmi",
 )
+ECU = MODELS[0].with_name("pedal.arxml")
 OTHERS = Path(__file__).parents[1] / "data" / "other_tools"
 ROUNDS = 1200
 
@@ -144,14 +145,14 @@ def check(file: Path, number: str) -> bool:
     return True
 
 
-def check_damaged(file: Path, seed: str, good: Sequence[bytes]) -> None:
+def check_damaged(file: Path, seed: str, good: Sequence[bytes], rounds: int = ROUNDS) -> None:
     """Read good files after accidents, drawn from the seed; some are systems all the same."""
     draw = random.Random(seed)
     still_good = 0
-    for number in range(ROUNDS):
+    for number in range(rounds):
         file.write_bytes(damaged(draw, draw.choice(good)))
         still_good += check(file, f"{seed} {number}")
-    assert 0 < still_good < ROUNDS
+    assert 0 < still_good < rounds
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -181,6 +182,10 @@ def test_damaged_files_of_other_tools(name: str, tmp_path: Path) -> None:
 def test_damaged_models_of_amalthea(tmp_path: Path) -> None:
     good = [path.read_bytes() for path in MODELS]
     check_damaged(tmp_path / "damaged.amxmi", "amalthea", good)
+
+
+def test_damaged_ecus_of_autosar(tmp_path: Path) -> None:
+    check_damaged(tmp_path / "damaged.arxml", "autosar", [ECU.read_bytes()], rounds=400)
 
 
 TABLE = """\ufeff# a table

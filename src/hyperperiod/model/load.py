@@ -3,8 +3,9 @@
 
 TOML is the native form. A name ending in .xml is read as a system of CARTS, Cheddar or SimSo, as
 domains of libvirt or as a module schedule of ARINC 653, by its first element, one in .amxmi as a
-model of AMALTHEA, one in .csv as a table of tasks, one in .json as a workload of rt-app; what has
-another name, as a pipe has, is known by its text, and so are models of MAST and what xl prints.
+model of AMALTHEA, one in .arxml as an ECU of AUTOSAR, one in .csv as a table of tasks, one in .json
+as a workload of rt-app; what has another name, as a pipe has, is known by its text, and so are
+models of MAST and what xl prints.
 Nothing is believed about the file: its kind and size are bounded, and whatever it contains, the
 only exception that leaves `load_system` is InputError.
 """
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
 # A system of 1024 vcpus with tasks is some 200 kB; no system is near this limit.
 FILE_LIMIT_BYTES = 1 << 20
 # What only systems are called: results end in .json as well.
-SYSTEM_ENDINGS = (".toml", ".xml", ".amxmi", ".csv")
+SYSTEM_ENDINGS = (".toml", ".xml", ".amxmi", ".arxml", ".csv")
 # The name of standard input, and the endings that say what a file is written in.
 STDIN = "-"
-FORMS = ("toml", "xml", "amxmi", "csv", "json")
-SYSTEM_FILE = "a system file (.toml, .xml, .amxmi, .csv or .json)"
+FORMS = ("toml", "xml", "amxmi", "arxml", "csv", "json")
+SYSTEM_FILE = "a system file (.toml, .xml, .amxmi, .arxml, .csv or .json)"
 EXPERIMENT = "an experiment (.toml)"
 """What is allowed, in messages about a file that is none of these."""
 
@@ -56,6 +57,8 @@ XML_ROOT = re.compile(r"(?:\s|<\?[^>]*>|<!--(?:(?!-->).)*-->)*<(?:[\w.-]+:)?([\w
 """The first element of XML, behind comments, without its namespace."""
 READERS = {
     "amxmi": "amalthea",
+    "arxml": "autosar",
+    "autosar": "autosar",
     "csv": "table",
     "json": "rt_app",
     "mast": "mast",

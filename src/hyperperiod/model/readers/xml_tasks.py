@@ -47,7 +47,9 @@ class TaskForm(NamedTuple):
         return {*self.times.values(), *self.read, *self.zero}
 
 
-def read_tree(file: str, text: str, root: str, *, with_text: bool = False) -> Element:
+def read_tree(
+    file: str, text: str, root: str, *, with_text: bool = False, deepest: int = _DEEPEST
+) -> Element:
     """Returns the outermost element, which is called `root`; InputError for all other XML."""
 
     def place(tag: str, _above: str, depth: int) -> tuple[str, str] | None:
@@ -55,7 +57,7 @@ def read_tree(file: str, text: str, root: str, *, with_text: bool = False) -> El
             return f"the element {tag} as the outermost", root
         return None
 
-    return read_xml(file, text, place, with_text=with_text, deepest=_DEEPEST)
+    return read_xml(file, text, place, with_text=with_text, deepest=deepest)
 
 
 class Misfit(NamedTuple):
