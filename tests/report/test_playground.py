@@ -118,6 +118,7 @@ def link(budget_ns: int) -> str:
 def test_a_page_of_systems_of_ones_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    built()
     one = example(SYSTEMS / "overload.toml")
     assert one["name"] == "overload"
     assert {"add_domain", "add_vcpu", "add_task"} < {part["part"] for part in one["parts"]}
