@@ -37,8 +37,9 @@ MOST: Final = 1 << 14
 DOMAINS: Final = 12
 """Domains of one pcpu that have numbers of their own: those that run longest. Others have a sum."""
 OTHERS: Final = -1
+"""Stands for all domains of a pcpu that have no numbers of their own ..."""
 TAKEN: Final = -2
-"""Who has a pcpu that is stolen."""
+"""... and this for nobody, while the pcpu is stolen: neither is the place of a domain."""
 OCTAVE: Final = 8
 """Steps in which a response doubles: 9 % each, and 254 of them are a factor of 3.6 billion."""
 
@@ -75,9 +76,13 @@ class ShareData(TypedDict):
 
 
 class OverviewData(TypedDict):
-    """The run in columns of `column` nanoseconds, as the timeline draws them."""
+    """The run in columns of `column` nanoseconds, as the timeline draws them.
+
+    `octave` is in how many steps a response in `longest` doubles.
+    """
 
     column: int
+    octave: int
     pcpus: list[list[ShareData]]
     switches: list[SeriesData]
     paid: list[SeriesData]
@@ -133,6 +138,7 @@ class Overview:
         """All columns, ready for JSON."""
         return {
             "column": self._column_ns,
+            "octave": OCTAVE,
             "pcpus": [list(self._shares(time)) for time in self._time],
             "switches": [_series(numbers) for numbers in self._switches],
             "paid": [_series(numbers) for numbers in self._paid],

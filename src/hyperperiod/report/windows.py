@@ -26,6 +26,7 @@ WINDOWS: Final = 16
 """How many other windows a page holds at most ..."""
 RECORDS: Final = 24_000
 """... and how many records they may have together; the last one to fit may go beyond that."""
+
 Span = tuple[int, int]
 """Two instants: what the timeline shows."""
 

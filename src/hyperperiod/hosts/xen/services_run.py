@@ -117,7 +117,10 @@ def _session(requests: Sequence[SessionRequest]) -> dict[str, bytes]:
 
 
 def _own_files(image: Image) -> bytes:
-    """What a guest has beside the services."""
+    """An archive above that of the services, with what else a guest's first file system has.
+
+    That is a shell, the driver of its network, its first program, and what dom0's orders start.
+    """
     busybox = image.busybox.read_bytes()
     return archive(
         {

@@ -30,7 +30,6 @@ const showTimeline = (() => {
   const OTHERS = -1; // in the overview: domains that are not told apart, and stolen time
   const WIDE = 12; // columns of so many pixels hide what the trace has ...
   const DRAWN = 2000; // ... which can be drawn if it has no more switches than this
-  const OCTAVE = 8; // steps of responses in columns between one and its double
   const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
   const stage = document.getElementById("stage");
@@ -1347,7 +1346,7 @@ const showTimeline = (() => {
     };
     const longest = (series) => {
       const { scale, base } = series;
-      const value = (byte) => byte && scale * 2 ** ((byte - base) / OCTAVE);
+      const value = (byte) => byte && scale * 2 ** ((byte - base) / overview.octave);
       return leveled(series, value, Math.max);
     };
     overview.levels = 1 + Math.ceil(Math.log2(data.wholeEnd / overview.column) / 2);

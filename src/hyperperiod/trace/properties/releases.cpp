@@ -227,8 +227,7 @@ class Releasing : public Property {
     void complete(const Visit &visit) {
         const Item &item = visit.item;
         const Flow &flow = header.flows[item.flow];
-        if (visit.task < at_.size())
-            at_[visit.task]--;
+        at_[flow.hops[item.hop]]--;
         if (u32{item.hop} + 1 < flow.hops.size()) {
             ready_[{item.flow, item.number}] = {static_cast<u16>(item.hop + 1), visit.time};
             return;
@@ -309,9 +308,9 @@ class Releasing : public Property {
 
     void check_task(const Visit &visit) {
         const Item &item = visit.item;
-        if (visit.task < at_.size())
-            at_[visit.task]++;
-        if (header.flows[item.flow].hops[item.hop] != visit.task)
+        const auto task = header.flows[item.flow].hops[item.hop];
+        at_[task]++;
+        if (visit.task != task)
             add(Part::items, visit.time, [&] {
                 return item_name(item.flow, item.number) + " is at a task that is not hop "
                        + std::to_string(item.hop);
@@ -334,7 +333,7 @@ class Releasing : public Property {
 
     std::vector<Before> tasks_;
     std::vector<u8> is_hop_;
-    std::vector<Time> at_; // how many items are at each task
+    std::vector<Time> at_; // how many items are at each task, by the hops of their flows
     std::vector<Source> sources_;
     std::set<Job> released_;        // jobs of hops whose item is not known yet
     std::map<Job, Item> carried_;   // by the job that carries it

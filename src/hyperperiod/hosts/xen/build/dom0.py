@@ -87,11 +87,12 @@ ARM64 = Architecture(
 
 @dataclass(frozen=True)
 class Image:
-    """What QEMU is given for dom0."""
+    """The files that building a dom0 leaves: what QEMU boots, and what its guests may need."""
 
     kernel: Path
     initrd: Path
     busybox: Path
+    """For a guest's own first file system: one program for a shell and its tools."""
     network_driver: Path
     """The kernel's driver of a guest's network."""
 
