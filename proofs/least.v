@@ -70,7 +70,7 @@ Proof.
   assert (P * min y B <= B * (y + (P - B))) by (destruct (Nat.min_spec y B) as [[]|[]]; nia).
   assert (B * t = B * (x - (P - B)) + B * (P - B) + B * (n * P + y)) as split_up
     by (rewrite <- !Nat.mul_add_distr_l; f_equal; lia).
-  nia.
+  lia.
 Qed.
 
 (* Theorem 1, for a bandwidth N / M at most: P <= (k t - r) / (k (1 - k)), without division. *)
