@@ -93,8 +93,10 @@ def _output(name: str, output: Any, figures: list[str]) -> str:
         figures.append(data["image/svg+xml"].rstrip("\n") + "\n")
         return f"![figure {len(figures)}]({name}-{len(figures)}.svg)"
     if "text/html" in data:
-        # Markdown ends HTML at an empty line; styles of a notebook have no place in a page.
+        # Markdown ends HTML at an empty line; styles of a notebook have no place in a page; what
+        # pandas leaves empty is no head of a column.
         html = re.sub(r"<style.*?</style>", "", data["text/html"], flags=re.DOTALL)
+        html = html.replace("<th></th>", "<td></td>")
         return re.sub(r"\n\s*", "\n", html).strip()
     return _text(data["text/plain"])
 

@@ -85,9 +85,22 @@ def test_the_choices_are_those_of_the_lab() -> None:
 def test_the_page_marks_interrupts_that_nobody_answers(tmp_path: Path) -> None:
     page = tmp_path / "latency.html"
     latency("--scenario", "interrupt", "--policies", "ds,polling,rtds", "--report", str(page))
-    cells = re.findall(
-        r"<tr><th>(\w+)</th>.*?</td>\s*<td>[\d\s]+</td>\s*(<td.*?</td>)", page.read_text(), re.S
-    )
+    text = page.read_text()
+    cells = re.findall(r"<tr><th>(\w+)</th>.*?</td>\s*<td>[\d\s]+</td>\s*(<td.*?</td>)", text, re.S)
     found = {policy: ('class="bad"' in cell, cell) for policy, cell in cells}
     assert [found[policy][0] for policy in ("ds", "polling", "rtds")] == [False, True, True]
     assert ">all<" in found["rtds"][1]
+    # Their curves end below those of all interrupts; one without any stays on the axis.
+    heights = dict(
+        zip(
+            re.findall(r'class="key"[^>]*>(\w+)<', text),
+            [
+                (float(first), float(last))
+                for first, last in re.findall(r'class="curve" d="M\S+ ([\d.]+)H\S*V([\d.]+)"', text)
+            ],
+            strict=True,
+        )
+    )
+    axis = heights["ds"][0]
+    assert heights["rtds"] == (axis, axis)
+    assert heights["ds"][1] < heights["polling"][1] < axis

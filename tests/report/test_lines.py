@@ -108,7 +108,7 @@ def test_whiskers_reach_as_far_as_the_intervals() -> None:
     curve = LineSeries("measured", [(1.0, 4.0)], whiskers=[(1.0, 3.0, 6.0)])
     chart = LineChart("intervals", PLAIN, Scale("response"), [curve], x_max=2.0, y_max=8.0)
     drawing = Drawing(chart)
-    ((x, low, high, _),) = drawing.whiskers
+    ((x, low, high, *_),) = drawing.whiskers
     assert (x, low, high) == (drawing.x(1.0), drawing.y(3.0), drawing.y(6.0))
     assert f"M{x - 4} {low}h8m-4 0V{high}" in line_svg(chart)
 
@@ -116,7 +116,7 @@ def test_whiskers_reach_as_far_as_the_intervals() -> None:
 def test_the_plot_has_room_for_whiskers_from_its_axis_on() -> None:
     curve = LineSeries("measured", [(1.0, 4.0)], whiskers=[(1.0, -3.0, 9.0)])
     drawing = Drawing(LineChart("intervals", PLAIN, Scale("response"), [curve], x_max=2.0))
-    ((_, low, high, _),) = drawing.whiskers
+    ((_, low, high, *_),) = drawing.whiskers
     assert (low, high) == (drawing.frame.bottom, drawing.y(9.0))
     assert high > drawing.frame.top
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from docs.playground import example, main, policies, write
-from tests.support.browser import Page, acted, drawn, needs_browser, opened
+from tests.support.browser import Page, acted, drawn, needs_browser, opened, violations
 from tests.support.building import said
 from tests.support.drawn_runs import DRAWN
 from tests.support.in_wasm import TEMPLATES, built
@@ -87,6 +87,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page_is_complete_and_small(page: Path) -> None:
     assert page.stat().st_size < MOST_BYTES
     assert [one for one in Page(page).addresses if not one.startswith("#")] == []
+
+
+@needs_browser
+def test_the_page_keeps_the_rules_of_axe(page: Path, tmp_path: Path) -> None:
+    assert violations({"playground": page}, tmp_path) == {"playground": []}
 
 
 def misses_with(budget_ns: int) -> int:

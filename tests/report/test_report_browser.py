@@ -12,9 +12,9 @@ from tests.support import sample_report as sample
 from tests.support.browser import acted, drawn, needs_browser, opened
 from tests.support.sample_report import late_page
 
-from hyperperiod.analysis import analyze
+from hyperperiod.analysis import Analysis, analyze
 from hyperperiod.model import load_system
-from hyperperiod.report import compare_report, write_report
+from hyperperiod.report import compare_report, explain_page, write_report
 from hyperperiod.report import windows as windows_module
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Header, Records, read
@@ -310,11 +310,34 @@ def test_a_window_can_be_chosen_from_the_list_and_by_its_address(
     assert (drawn(dom, "from"), drawn(dom, "to")) == (3_010_000_000, 3_020_000_000)
 
 
-def test_a_comparison_opens_without_errors(tmp_path: Path) -> None:
-    path = tmp_path / "compare.html"
+def test_keys_of_a_legend_switch_their_curves(tmp_path: Path) -> None:
+    """By pointer and keyboard, in all charts of a section and nowhere else; a page has all first.
+
+    The legend of a comparison stands beside charts, that of an explanation is in its picture.
+    """
+    compared, explained = tmp_path / "compare.html", tmp_path / "explain.html"
     results = [sample.result("ptps"), sample.result("crps")]
-    compare_report(path, results, [sample.trace(tmp_path)] * 2)
-    assert "All jobs" in opened(path, tmp_path)
+    compare_report(compared, results, [sample.trace(tmp_path)] * 2)
+    found = Analysis(load_system(SYSTEMS.parent / "docs/examples/explain.toml"))
+    explain_page(explained, found.explanation("log.send"), "explain.toml")
+    for page, within, curves in ((compared, "#each-task", 4), (explained, "svg.lines", 2)):
+        act = f"""
+          const place = document.querySelector("{within}");
+          const [first, second] = place.querySelectorAll("[data-key]");
+          const shown = () => [...document.querySelectorAll("[data-curve]")]
+            .filter((curve) => curve.checkVisibility()).length;
+          const all = document.querySelectorAll("[data-curve]").length;
+          const said = [place.querySelectorAll("[data-curve]").length, all - shown()];
+          const press = (key) => second.dispatchEvent(new KeyboardEvent("keydown", {{ key }}));
+          first.dispatchEvent(new Event("click"));
+          said.push(all - shown(), first.getAttribute("aria-pressed"));
+          for (const key of ["Enter", "Tab", " "]) {{ press(key); said.push(all - shown()); }}
+          document.title = said.join(" ");
+        """
+        title = re.search(r"<title>(.*?)</title>", opened(acted(page, act), tmp_path))
+        assert title is not None
+        each = curves // 2
+        assert title[1] == f"{curves} 0 {each} false {curves} {curves} {each}"
 
 
 def test_what_is_shown_is_saved_as_svg_and_png(page: Path, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def explain_page(path: Path, found: Explanation, file: str) -> None:
         verdict={True: "good", False: "bad", None: "open"}[found.schedulable],
         head=headline(found),
         words=_paragraphs(found),
-        picture=line_svg(_chart(found, file)),
+        picture=line_svg(_chart(found, file), switched=True),
     )
 
 

@@ -149,20 +149,21 @@ class Drawing:
         ]
 
     @property
-    def points(self) -> list[tuple[float, float, str]]:
-        """Returns the small dots of those curves that have some."""
+    def points(self) -> list[tuple[float, float, str, int]]:
+        """Returns the small dots of those curves that have some, and the number of the curve."""
         return [
-            (self.x(x), self.y(y), color(index))
+            (self.x(x), self.y(y), color(index), index)
             for index, curve in enumerate(self.chart.curves)
             if curve.dots
             for x, y in curve.points
         ]
 
     @property
-    def whiskers(self) -> list[tuple[float, float, float, str]]:
-        """Returns the intervals around points, as far as they are in the plot, and the colour."""
+    def whiskers(self) -> list[tuple[float, float, float, str, int]]:
+        """Returns the intervals around points, as far as they are in the plot, with the colour and
+        the number of their curve."""
         return [
-            (self.x(x), self.y(max(low, 0.0)), self.y(min(high, self.y_max)), color(index))
+            (self.x(x), self.y(max(low, 0.0)), self.y(min(high, self.y_max)), color(index), index)
             for index, curve in enumerate(self.chart.curves)
             for x, low, high in curve.whiskers
         ]
@@ -224,6 +225,9 @@ class Drawing:
         return "".join(parts)
 
 
-def line_svg(chart: LineChart) -> str:
-    """The chart as one SVG element, which is a file of its own or stands inside a page."""
-    return fill("lines.svg.j2", drawing=Drawing(chart), chart=chart, left=LEFT)
+def line_svg(chart: LineChart, *, switched: bool = False) -> str:
+    """The chart as one SVG element, which is a file of its own or stands inside a page.
+
+    On a page whose legends switch curves off (curves.js), `switched` says which marks are whose.
+    """
+    return fill("lines.svg.j2", drawing=Drawing(chart), chart=chart, left=LEFT, switched=switched)

@@ -70,8 +70,8 @@ def write_sweep_page(experiment: LoadedSweep, folder: SweepFolder, result: Sweep
         sweep=experiment.sweep,
         result=result,
         systems=sum(part.systems for part in experiment.parts()),
-        acceptance=[line_svg(chart) for chart in acceptance],
-        responses=[line_svg(chart) for chart in responses],
+        acceptance=[line_svg(chart, switched=True) for chart in acceptance],
+        responses=[line_svg(chart, switched=True) for chart in responses],
         keys=[path.rpartition(".")[2].replace("_", " ") for path in experiment.sweep.grid],
         rows=[
             Row(tuple(value_text(one) for one in points[row.point].values.values()), row)

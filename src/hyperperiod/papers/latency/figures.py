@@ -36,7 +36,8 @@ class LabRow:
     all. `gap_ns` is by how much the longest loop exceeds the shortest, 0 where that may be ticks;
     `stretch` how many times as long the slowest run took as if all its loops had been as short as
     the shortest. What was not measured is None. `series` are the loops of the worst run, or
-    interrupts: when each came, and how long it waited.
+    interrupts: when each came, and how long it waited. `seen_ns` are the longest loops of all
+    tests, or the waits of all answered interrupts.
     """
 
     source: str
@@ -51,6 +52,7 @@ class LabRow:
     response: Response | None = None
     table: int | None = None
     series: Samples | None = field(default=None, repr=False, compare=False)
+    seen_ns: Sequence[int] = field(default=(), repr=False, compare=False)
 
     @property
     def tick_only_interval(self) -> Interval | None:
@@ -108,6 +110,7 @@ def clocktick_row(
         gap_ns=worst - shortest if worst > limit_ns else 0,
         stretch=executed if test_time_ns >= STRETCH_FROM_NS else None,
         series=shown,
+        seen_ns=longest,
     )
 
 
@@ -123,7 +126,15 @@ def response_row(source: str, policy: str, answered: Samples, unanswered: int) -
         return LabRow(source, policy, policy, runs)
     mean_ns = (2 * int(waits.sum()) + len(waits)) // (2 * len(waits))
     response = Response(unanswered, int(waits.min()), mean_ns, int(waits.max()))
-    return LabRow(source, policy, policy, runs, response=response, series=answered)
+    return LabRow(
+        source,
+        policy,
+        policy,
+        runs,
+        response=response,
+        series=answered,
+        seen_ns=waits.tolist(),
+    )
 
 
 def paper_row(scenario: Scenario, setting: LatencySetting, printed: Figures) -> LabRow:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The page of the lab: claims, tables, and what each test saw, loop by loop.
 
+The charts of a setting show for every policy how many tests lost at most so much time, or how many
+interrupts waited at most so long; one that was never answered is in the whole only.
+
 The pictures are the paper's Figures 1, 3 and 5 for every policy: time on the x axis, the length
 of the busy loop on a logarithmic y axis. Of thousands of loops, the shortest and the longest of
 each column of pixels are drawn, and a loop that lasts for several columns is a line as long as it.
@@ -20,6 +23,9 @@ import numpy as np
 from hyperperiod.papers.latency.figures import LabRow
 from hyperperiod.papers.latency.lab import MeasuredSetting, ScenarioOutcome
 from hyperperiod.papers.latency.samples import Samples
+from hyperperiod.report.distribution import Distribution
+from hyperperiod.report.frame import Scale, time_scale
+from hyperperiod.report.lines import LineChart, LineSeries, line_svg
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
 
@@ -53,10 +59,49 @@ def write_latency_page(
         host=host,
         seed=seed,
         outcomes=outcomes,
+        charts={
+            (outcome.scenario.name, one.setting.name): line_svg(
+                chart_of(outcome, one), switched=True
+            )
+            for outcome in outcomes
+            for one in outcome.settings
+        },
         strips=_strips,
         box={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT},
         marks=[(height(length_ns), label) for length_ns, label in MARKS],
     )
+
+
+def chart_of(outcome: ScenarioOutcome, one: MeasuredSetting) -> LineChart:
+    """Returns the distribution of what was measured in a setting.
+
+    There is a curve for each policy; those that are the same are one, with all their names.
+    """
+    loops = outcome.scenario.test == "clocktick"
+    rows = [row for row in one.rows if row.source != "paper" and row.runs]
+    x_max = max((max(row.seen_ns, default=0) for row in rows), default=0) * 1.05 or 1.0
+    curves: dict[tuple[tuple[float, float], ...], list[str]] = {}
+    for row in rows:
+        name = row.label if row.source == "ours" else f"{row.label} ({row.source})"
+        curves.setdefault(_staircase(row, x_max), []).append(name)
+    return LineChart(
+        "Tests by their longest loop" if loops else "Interrupts by how long they waited",
+        time_scale("longest loop" if loops else "until handled", x_max),
+        Scale("tests" if loops else "interrupts", "%", 0.01),
+        [LineSeries(", ".join(names), points, steps=True) for points, names in curves.items()],
+        x_max=x_max,
+        y_max=1.0,
+    )
+
+
+def _staircase(row: LabRow, x_max: float) -> tuple[tuple[float, float], ...]:
+    """Returns the share of all tests or interrupts up to each time that was seen, and the end."""
+    seen = len(row.seen_ns) / row.runs
+    if not seen:
+        return ((0.0, 0.0), (x_max, 0.0))
+    found = Distribution(*np.unique(np.array(row.seen_ns, float), return_counts=True))
+    steps = ((at, share * seen) for at, share in found.steps())
+    return ((0.0, 0.0), *steps, (x_max, seen))
 
 
 def _strips(one: MeasuredSetting) -> list[Strip]:
