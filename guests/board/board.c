@@ -49,6 +49,7 @@ struct shared_page {
 
 #define SHARED_PAGE ((struct shared_page *)SHARED_START)
 static hp_u64 virtual_offset; /* physical counter - virtual counter */
+static hp_u64 devices;        /* that interrupted, a bit each */
 
 static void put32(hp_u64 address, hp_u32 value) {
     *(volatile hp_u32 *)address = value;
@@ -150,9 +151,17 @@ hp_u32 take_interrupts(void) {
             return taken;
         WRITE_SYSTEM("s3_0_c12_c12_1", number); /* ICC_EOIR1_EL1 */
         taken = 1;
+        if (number < EVENT)
+            continue;
         if (number == EVENT)
             take_events();
+        else
+            __atomic_fetch_or(&devices, 1ull << number % 64u, __ATOMIC_SEQ_CST);
     }
+}
+
+hp_u64 take_devices(void) {
+    return __atomic_exchange_n(&devices, 0, __ATOMIC_SEQ_CST);
 }
 
 /* vcpus are numbered by 16 in the lowest field of their affinity, as Xen does. */

@@ -45,6 +45,9 @@ void stop_alarm(void);
 /* Takes all interrupts that are pending; whether there was one. What they are for is for the
  * caller to find out. One that came by the alarm silences it until it is set again. */
 hp_u32 take_interrupts(void);
+/* The devices that interrupted since this was last asked: for each the bit of its interrupt's
+ * number, modulo 64. */
+hp_u64 take_devices(void);
 
 /* Has the first vcpu interrupted by a device. */
 void enable_device(hp_u32 interrupt);

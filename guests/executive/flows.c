@@ -46,6 +46,7 @@ static struct {
     hp_u64 received_ns[CARD_ROOM]; /* when the latest of its items were */
     hp_u32 received;
 } cards[MAX_CARDS];
+static hp_u32 filled; /* a bit per card: it has interrupted and was not found empty since */
 
 static const struct flow *flow_of(hp_u64 place) {
     return &guest.arguments.flow[place_flow(place)];
@@ -88,15 +89,30 @@ void flows_init(void) {
         init_end(&ends[i], &told->wire[i]);
 }
 
+/* The cards whose interrupts were taken, a bit each. */
+static hp_u32 interrupting_cards(void) {
+    hp_u64 devices = take_devices();
+    hp_u32 found = 0;
+
+    for (hp_u32 i = 0; devices != 0 && i < MAX_CARDS; i++) {
+        hp_u64 interrupt = guest.arguments.card[i].interrupt;
+
+        if (interrupt != 0 && (devices >> interrupt % 64u & 1u) != 0)
+            found |= 1u << i;
+    }
+    return found;
+}
+
 /* When the oldest frame came, or what else happens next if that is earlier. On its own, so that
  * only who has cards saves registers for it: this is on the way of every wake-up. */
 __attribute__((noinline)) static hp_u64 next_with_cards(hp_u64 next_ns) {
-    for (hp_u32 i = 0; i < MAX_CARDS; i++) {
-        const struct message *frame;
+    filled |= interrupting_cards();
+    for (hp_u32 left = filled; left != 0; left &= left - 1u) {
+        hp_u32 i = (hp_u32)__builtin_ctz(left);
+        const struct message *frame = (const struct message *)card_look(i);
 
-        if (guest.arguments.card[i].interrupt == 0)
-            continue;
-        frame = (const struct message *)card_look(i);
+        if (frame == 0)
+            filled &= ~(1u << i);
         if (frame == 0 || frame->ns > next_ns)
             continue;
         next_ns = frame->ns;

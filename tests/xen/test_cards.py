@@ -199,6 +199,20 @@ def test_a_flood_comes_in_its_order(tmp_path: Path) -> None:
     require_properties(tmp_path / "run.hpt")
 
 
+def test_a_card_that_is_idle_costs_nothing(tmp_path: Path) -> None:
+    """A driver of eight cards receives of a flood by one of them what a driver of that one does."""
+    alone = flood(5 * US)
+    (device,) = alone.devices
+    idle = [device.replace(name=f"eth{number}", priority=number) for number in range(1, 8)]
+    eight = System.of({**vars(alone), "devices": (device, *idle)})
+    finished = []
+    for system in (alone, eight):
+        trace = tmp_path / f"{len(system.devices)}.hpt"
+        finished.append(run(RunRequest(system, 20 * MS, trace_path=trace)).flows[0].finished)
+        require_properties(trace)
+    assert finished[1] >= 0.9 * finished[0]
+
+
 @pytest.mark.slow
 def test_a_flood_of_which_packets_are_lost() -> None:
     with pytest.raises(FailedError, match=r"packet \d+ of flow loop was lost"):
