@@ -257,17 +257,21 @@ function drawTarget(top, height) {
   pen.lineWidth = 1;
 }
 
-// Where the job that was asked for had this pcpu, and in a band how long it was there.
+// Where the job that was asked for had this pcpu, and the one that is looked at of those that held
+// it up; in a band how long the job was there.
 function drawPieces(row) {
   const { task, job } = target.moment;
   if (task < 0) return;
   const pieces = executions(target.win)[task]
     .filter((one) => one[2] === row.index && one[3] === job);
   if (!pieces.length) return;
-  pen.strokeStyle = look.ink;
+  const held = (target.held || []).filter((one) => one[2] === row.index);
   pen.lineWidth = 2;
-  for (const [start, end] of pieces)
-    pen.strokeRect(x(start), row.y + 3, Math.max(2, x(end) - x(start)), 22);
+  for (const [color, spans] of [[look.ink, pieces], [look.bad, held]]) {
+    pen.strokeStyle = color;
+    for (const [start, end] of spans)
+      pen.strokeRect(x(start), row.y + 3, Math.max(2, x(end) - x(start)), 22);
+  }
   drawTarget(row.y + 1, row.height - 3);
 }
 

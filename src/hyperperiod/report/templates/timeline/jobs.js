@@ -13,7 +13,8 @@ function momentOf(win, task, at) {
   return { title, task, job, release, finish: finish < 0 ? win.end : finish };
 }
 
-// Who ran on the pcpus of a job from its release to its finish, those that ran longest first.
+// Returns the parts of a sentence about a job. Each one that ran on its pcpus from its release to
+// its finish, the longest first, is a link to where that held it up longest.
 function tellJob({ win, moment }) {
   const { task, job, release, finish, title } = moment;
   const pieces = executions(win)[task].filter((one) => one[3] === job);
@@ -26,17 +27,37 @@ function tellJob({ win, moment }) {
       if (spans[at + 5] === task && spans[at + 6] === job) continue;
       const length = inside(spans[at], spans[at + 1]);
       const name = spans[at + 5] === task ? "its other jobs" : whoRuns(spans, at);
-      ran.set(name, (ran.get(name) || 0) + length);
+      const one = ran.get(name) || { name, length: 0, pieces: [] };
+      one.length += length;
+      one.pieces.push([spans[at], spans[at + 1], pcpu]);
+      ran.set(name, one);
     }
   }
   const own = pieces.reduce((sum, [start, end]) => sum + inside(start, end), 0);
-  const others = [...ran].sort((a, b) => b[1] - a[1]).slice(0, 6)
-    .map(([name, length]) => `${name} ${timeText(length)}`);
+  const others = [...ran.values()].sort((a, b) => b.length - a.length).slice(0, 6)
+    .flatMap((one, at) => [at ? ", " : "; meanwhile on its pcpu: ",
+      holderLink(one, inside), ` ${timeText(one.length)}`]);
   const whole = release >= win.start && finish <= win.end;
-  return `${title}: ${timeText(finish - release)} from ${timeText(release)} on. `
+  return [`${title}: ${timeText(finish - release)} from ${timeText(release)} on. `
     + `${whole ? "It" : "In this window it"} ran ${timeText(own)} in ${pieces.length} `
-    + (pieces.length === 1 ? "piece" : "pieces")
-    + (others.length ? `; meanwhile on its pcpu: ${others.join(", ")}.` : ".");
+    + (pieces.length === 1 ? "piece" : "pieces"), ...others, "."];
+}
+
+// A link that outlines the pieces of one that ran meanwhile, and shows the longest of them; the job
+// stays framed.
+function holderLink({ name, pieces }, inside) {
+  const [[start, end]] = [...pieces].sort((a, b) => inside(...b) - inside(...a));
+  const [from, to] = [start * 2 - end, end * 2 - start];
+  const link = document.createElement("a");
+  link.textContent = name;
+  link.href = `#zoom=${Math.max(0, from)}ns,${to}ns`;
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    event.stopPropagation(); // other links to instants end the frame
+    target.held = pieces;
+    show(from, to);
+  });
+  return link;
 }
 
 function whoRuns(spans, at) {
@@ -45,14 +66,14 @@ function whoRuns(spans, at) {
   return spans[at + 2] >= 0 ? data.vcpus[spans[at + 2]].name : "idle";
 }
 
-function say(text) {
-  about.textContent = text || "";
-  about.hidden = !text;
+function say(...words) {
+  about.replaceChildren(...words);
+  about.hidden = !about.textContent;
 }
 
 function aim(win, moment) {
   target = moment ? { win, moment } : null;
-  say(moment && moment.task >= 0 ? tellJob(target) : win ? "" : moment?.title);
+  say(...(moment?.task >= 0 ? tellJob(target) : [win ? "" : moment?.title ?? ""]));
 }
 
 // Where deadlines were missed, by time: a job in a window, elsewhere a column, which also has what
