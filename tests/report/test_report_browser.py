@@ -273,6 +273,12 @@ def test_misses_jobs_and_events_are_gone_through_and_a_span_is_measured(tmp_path
         const box = canvas.getBoundingClientRect();
         const [left, top] = [(share) => box.left + 176 + (box.width - 182) * share, box.top + 268];
         point("pointerdown", left(0.13), top); point("pointerup", left(0.13), top); tell();
+        document.querySelector("#about a").click();
+        said.push(document.querySelector("#about a").textContent, `${canvas.dataset.from}`,
+          `${canvas.dataset.to}`, document.getElementById("span").textContent);
+        document.querySelector("[data-do=fit]").click();
+        location.hash = "#zoom=0,200ms";
+        dispatchEvent(new HashChangeEvent("hashchange"));
         point("pointerdown", left(0.25), top, true); point("pointermove", left(0.75), top, true);
         point("pointerup", left(0.75), top, true);
         document.title = said.join("| ");
@@ -281,7 +287,7 @@ def test_misses_jobs_and_events_are_gone_through_and_a_span_is_measured(tmp_path
     dom = opened(acted(page, act), tmp_path)
     title = re.search(r"<title>(.*?)</title>", dom)
     assert title is not None
-    third, second, worst, event, clicked = title[1].split("| ")
+    third, second, worst, event, clicked, holder, start, end, span = title[1].split("| ")
     assert third == (
         "video.frame, job 2: 58 ms from 80 ms on. It ran 18 ms in 5 pieces; meanwhile on its pcpu:"
         " control.loop 30 ms, idle 6 ms, its other jobs 4 ms."
@@ -290,6 +296,8 @@ def test_misses_jobs_and_events_are_gone_through_and_a_span_is_measured(tmp_path
     assert worst.startswith("video.frame, job 21: 150 ms ")
     assert event == "16 ms (2 ms from the last): pcpu 0: video.frame"
     assert clicked.startswith("video.frame, job 0: 48 ms from 0 on. It ran 18 ms in ")
+    assert (holder, int(start), int(end)) == ("control.loop", 0, 18_000_000)
+    assert span.endswith(": video.frame, job 0")
     assert drawn(dom, "measured") == 100_000_000
     assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 200_000_000)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The moments of a run worth looking at: first misses, worst misses, longest responses.
+"""The moments of a run worth looking at: first misses, drops, worst misses, longest responses.
 
 They are found in one pass over a trace of any length. A job that missed its deadline and never
 finished counts as one that finishes at the end of the trace: no response is longer.
@@ -20,6 +20,7 @@ from hyperperiod.trace.items import visits_in
 FIRST_MISS: Final = "first miss"
 WORST_MISS: Final = "worst miss"
 LONGEST: Final = "longest response"
+FIRST_DROP: Final = "first drop"
 
 Who = tuple[str, str]
 """A task by domain and name, or ("flow", its name)."""
@@ -144,11 +145,14 @@ class Survey:
 
 
 def flow_moments(header: Header, pieces: Iterable[Records], last_ns: int) -> list[ReportMoment]:
-    """Returns each flow's first item that was late, and the one that took longest."""
+    """Returns each flow's first late item, the first dropped one, and the one that took longest."""
     first: dict[int, ReportMoment] = {}
+    dropped: dict[int, ReportMoment] = {}
     longest: dict[int, ReportMoment] = {}
     for flow, item in _items(header, pieces):
-        if item.finish_ns is not None:
+        if item.reason == FIRST_DROP:
+            dropped.setdefault(flow, item)
+        elif item.finish_ns is not None:
             before = longest.get(flow)
             if before is None or _length(item) > _length(before):
                 longest[flow] = item
@@ -156,19 +160,22 @@ def flow_moments(header: Header, pieces: Iterable[Records], last_ns: int) -> lis
             before = first.get(flow)
             if before is None or item.deadline_ns < before.deadline_ns:
                 first[flow] = replace(item, reason=FIRST_MISS)
-    return [*first.values(), *longest.values()]
+    return [*first.values(), *dropped.values(), *longest.values()]
 
 
 def _items(header: Header, pieces: Iterable[Records]) -> Iterator[tuple[int, ReportMoment]]:
-    """Every item with its flow's number, once it is through; at the end those that are not."""
+    """Every item with its flow's number, once it is through or dropped; then those that are not."""
     flows = header.get("flows", [])
     open_items: dict[tuple[int, int], ReportMoment] = {}
     for record, item in visits_in(pieces):
         key = (item.flow, item.number)
         flow = flows[item.flow]
-        if record.kind == Kind.ITEM and item.hop == 0:
+        who = ("flow", flow["name"])
+        if record.kind == Kind.DROP:
+            at_ns = record.time_ns
+            yield item.flow, ReportMoment(FIRST_DROP, who, None, item.number, at_ns, 0, at_ns)
+        elif record.kind == Kind.ITEM and item.hop == 0:
             deadline_ns = record.time_ns + flow["deadline_ns"]
-            who = ("flow", flow["name"])
             open_items[key] = ReportMoment(
                 LONGEST, who, None, item.number, record.time_ns, deadline_ns, None
             )

@@ -4,7 +4,7 @@
 A page holds windows of a trace (windows.py); the trace file holds the rest. What is older than a
 window and still true in it comes from the state at its start (state.py). Everything is numbers in
 flat lists, so that 20,000 records stay below a megabyte or two. The drawing itself is in
-templates/timeline.js, which names these keys.
+templates/timeline.js and its parts, which name these keys.
 """
 
 from collections import defaultdict
@@ -102,7 +102,7 @@ class WindowData(TypedDict):
 
 
 class TimelineData(TypedDict):
-    """All that the timeline draws: the script in templates/timeline.js reads these keys."""
+    """All that the timeline draws: templates/timeline.js and its parts read these keys."""
 
     wholeEnd: int
     allRecords: int

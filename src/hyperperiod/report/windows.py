@@ -3,7 +3,8 @@
 
 A page must stay small, however long the run, so it holds the first records of a trace and windows
 of a few hundred records around moments: the first miss of all, the worst, and the first miss and
-longest response of each task and flow, as many as fit. Tables link to them by instants.
+longest response of each task and flow, and its first dropped item, as many as fit. Tables link to
+them by instants.
 """
 
 from bisect import bisect_left, bisect_right
@@ -11,7 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from hyperperiod.report.moments import FIRST_MISS, LONGEST, WORST_MISS, ReportMoment, Who
+from hyperperiod.report.moments import (
+    FIRST_DROP,
+    FIRST_MISS,
+    LONGEST,
+    WORST_MISS,
+    ReportMoment,
+    Who,
+)
 from hyperperiod.trace.format import Records, end_ns
 
 START: Final = 20_000
@@ -73,7 +81,7 @@ def choose(records: Records, moments: Sequence[ReportMoment], first_view_ns: int
             views[moment] = place, view_of(moment, window, last_ns)
     for moment in (one for one in wishes if one in views):
         if moment.reason == FIRST_MISS or moment.finish_ns is not None:
-            asked = FIRST_MISS if moment.reason == FIRST_MISS else LONGEST
+            asked = moment.reason if moment.reason in (FIRST_MISS, FIRST_DROP) else LONGEST
             links.setdefault((moment.who, asked), views[moment][1])
     start = (0, windows[0].view, windows[0].title)
     first_two = [moment for moment in wishes[:2] if moment in views]

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the timeline draws where: its rows, and the parts of the view that windows and columns
+// have.
+
+function layOut() {
+  const found = [];
+  let y = TOP;
+  const add = (kind, index, label, domain) => {
+    found.push({ kind, index, label, domain, y, height: HEIGHTS[kind] });
+    y += HEIGHTS[kind];
+  };
+  const group = (title, kind, all, label, domain) => {
+    if (!all.length) return;
+    const chosen = choose(all, label, domain);
+    const part = chosen.length < all.length ? `: ${chosen.length} of ${all.length}` : "";
+    add("head", 0, title + part);
+    chosen.forEach((index) => add(kind, index, label(index), domain(index)));
+  };
+  group("pcpus", "pcpu", data.windows[0].pcpus, (at) => `pcpu ${at}`, () => null);
+  const paid = data.overview ? " (in columns: what was paid)" : "";
+  group(`remaining budgets${paid}`, "server", data.servers, (at) => data.servers[at].name,
+    (at) => domainOf(data.servers[at].vcpu));
+  group("tasks", "task", data.tasks, (at) => data.tasks[at].name,
+    (at) => data.domains[data.tasks[at].domain]);
+  return found;
+}
+
+// Indexes of the rows to show of a group, in order: those that match the filter, else all, else
+// as many as the limit allows, beginning with those that the target has to do with.
+function choose(all, label, domain) {
+  const indexes = all.map((_, index) => index);
+  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const matching = indexes.filter((index) => {
+    const text = `${label(index)} ${(domain(index) || { name: "" }).name}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  if (words.length && (matching.length || label(0) !== "pcpu 0")) return matching.slice(0, MOST);
+  if (all.length <= LONG) return indexes;
+  const near = neighbours();
+  const rank = (index) => near.get(domain(index) ? domain(index).name : label(index)) || 0;
+  return indexes.sort((a, b) => rank(b) - rank(a) || a - b).slice(0, limit).sort((a, b) => a - b);
+}
+
+// What the target has to do with, by name: its own domain and its pcpus first (2), then the
+// domains that run on those pcpus (1).
+function neighbours() {
+  const near = new Map();
+  if (!target || target.moment.task < 0) return near;
+  const { task } = target.moment;
+  const pcpus = new Set(executions(target.win)[task].map((one) => one[2]));
+  for (const pcpu of pcpus) {
+    near.set(`pcpu ${pcpu}`, 2);
+    const spans = target.win.pcpus[pcpu];
+    for (let at = 0; at < spans.length; at += SPAN)
+      if (spans[at + 2] >= 0) near.set(domainOf(spans[at + 2]).name, 1);
+  }
+  return near.set(data.domains[data.tasks[task].domain].name, 2);
+}
+
+// By task: start, end, pcpu and job of each stretch of execution in a window.
+function executions(win) {
+  win.executions ||= executionsByTask(win);
+  return win.executions;
+}
+
+function executionsByTask(win) {
+  const found = data.tasks.map(() => []);
+  win.pcpus.forEach((spans, pcpu) => {
+    for (let at = 0; at < spans.length; at += SPAN)
+      if (spans[at + 5] >= 0) found[spans[at + 5]].push([spans[at], spans[at + 1], pcpu, spans[at + 6]]);
+  });
+  found.forEach((list) => list.sort((a, b) => a[0] - b[0]));
+  return found;
+}
+
+function domainOf(vcpu) {
+  return vcpu >= 0 ? data.domains[data.vcpus[vcpu].domain] : null;
+}
+
+function serverName(id) {
+  return id === SPARE ? "spare" : id === NOBODY ? "nobody" : data.vcpus[id].name;
+}
+
+// The view from left to right: parts of which a window has the records, `win`, and the others.
+function parts() {
+  if (!data.overview) return [{ ...view, win: data.windows[0] }];
+  const found = [];
+  const add = (to, win) => {
+    const { to: from } = found[found.length - 1] || { to: view.from };
+    if (to > from) found.push({ from, to, win });
+  };
+  for (const win of data.windows) {
+    if (win.end <= view.from || win.start >= view.to) continue;
+    if (win.records > CROWD * (x(win.end) - x(win.start))) continue;
+    add(win.start, null);
+    add(Math.min(win.end, view.to), win);
+  }
+  add(view.to, null);
+  return found;
+}
+
+// The columns of a part of the view: at which level of the series, how long (ns) each is, the
+// first, and the edges of all.
+function columnsIn(part) {
+  const { column, levels } = data.overview;
+  const pixels = x(view.from + column) - x(view.from);
+  let level = 0;
+  while (level < levels - 1 && pixels * 4 ** level < 2) level += 1;
+  const length = column * 4 ** level;
+  const first = Math.floor(part.from / length);
+  const edges = [];
+  for (let at = first; at <= Math.ceil(part.to / length); at += 1)
+    edges.push(Math.round(x(at * length)));
+  return { level, length, first, edges };
+}
+
+// The first place of a flat list whose field `offset` is not before `time`.
+function firstFrom(list, stride, offset, time) {
+  let low = 0;
+  let high = list.length / stride;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle * stride + offset] < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
