@@ -180,7 +180,13 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
       told(linked);
       choose("flight-control");
       told(misses());
+      const exact = document.querySelector('[data-of="add_vcpu 0 budget_ns"] + input');
+      exact.value = "123.457";
+      exact.dispatchEvent(new Event("change"));
+      told(misses());
+      told(exact.ariaLabel);
       set("add_vcpu 0 budget_ns", 2e5);
+      told(exact.value);
       told(misses());
       document.querySelector("#system button").click();
       told(said());
@@ -213,11 +219,15 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     """
     dom = opened(acted(page, visit), tmp_path, f"#zoom=0ns,40000000ns&system={link(200_000)}")
     notes = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
-    *ran, linked, before, after, swapped, focus, instant, first, further, refused, kept = notes[:-2]
+    *ran, linked, before, typed, label, shown, after, swapped, focus = notes[:-7]
+    instant, first, further, refused, kept = notes[-7:-2]
     assert len(ran) > 20
     assert all(re.match(r"\d+ records of ", one) for one in (*ran, swapped))
     assert (before, after) == ("0", str(misses_with(200_000)))
     assert linked == after
+    assert typed == str(misses_with(123_457))
+    assert re.fullmatch(r"server of .+ budget \(µs\)", label)
+    assert shown == "200"
     assert focus == "hot swap"
     assert instant == (
         "vm2 has paid 2 µs; first, job 0, is done after 4 µs; pcpu 0: vm1 runs work, job 0, "

@@ -37,8 +37,7 @@
   }
 
   // A labelled control for a value of a part; `show` is called whenever anything has changed.
-  function row(label, input, take, show) {
-    const output = element("output");
+  function row(label, input, take, show, output = element("output")) {
     shown.push(() => { output.textContent = show(input) ?? ""; });
     input.addEventListener("input", () => {
       take(input);
@@ -48,11 +47,18 @@
   }
 
   // Times are taken in round steps (those of servers in quanta, where there is one), but stay as
-  // they are until they are moved.
+  // they are until they are moved. Beside the slider any time can be typed, in microseconds: what
+  // is wrong with it, the core says.
   function slider(label, part, key, most, follow = () => {}) {
     const input = element("input", { type: "range", step: "any", min: 0 });
+    const exact = element("input", { type: "number", step: "any", min: 0 });
+    exact.addEventListener("change", () => {
+      part[key] = Math.max(1, Math.round(exact.value * 1000));
+      follow();
+      changed();
+    });
     input.dataset.of = `${part.part} ${all(part.part).indexOf(part)} ${key}`;
-    return row(label, input, () => {
+    return row(`${label} (µs)`, input, () => {
       const round = 10 ** Math.max(0, Math.floor(Math.log10(input.max / 100)));
       const step = (part.part !== "add_task" && setUp().quantum_ns) || round;
       part[key] = Math.max(step, Math.round(input.value / step) * step);
@@ -61,8 +67,8 @@
       input.max = most();
       input.value = part[key];
       input.ariaValueText = showTimeline.timeText(part[key]);
-      return input.ariaValueText;
-    });
+      exact.value = part[key] / 1000;
+    }, exact);
   }
 
   function number(label, part, key) {
@@ -100,8 +106,9 @@
 
   // Rows under a heading, with which the name of each control begins.
   function under(heading, ...rows) {
-    for (const { control, firstChild } of rows)
-      control.ariaLabel = `${heading.firstChild.textContent} ${firstChild.textContent}`;
+    for (const one of rows)
+      for (const control of one.querySelectorAll("input, select"))
+        control.ariaLabel = `${heading.firstChild.textContent} ${one.firstChild.textContent}`;
     return [heading, ...rows];
   }
 
