@@ -34,16 +34,17 @@ def compile_core_bench(name: str) -> Path:
     return made.replace(BUILD / name)
 
 
-def counted(name: str, *arguments: str, inside: str = "") -> int:
-    """Instructions that callgrind counts in a run of bench/NAME.c: all, or inside of a function."""
+def counted(name: str, *arguments: str, inside: str = "") -> list[int]:
+    """Instructions that callgrind counts in a run of bench/NAME.c, all or inside of a function: by
+    process, in the order in which they end."""
     options = ["--tool=callgrind", "--callgrind-out-file=/dev/null"]
     if inside:
         options.append(f"--toggle-collect={inside}")
     command = [program("valgrind", "valgrind"), *options, str(BUILD / name), *arguments]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    collected = re.search(r"Collected : (\d+)", done.stderr)
+    collected = re.findall(r"Collected : (\d+)", done.stderr)
     assert collected, done.stderr
-    return int(collected[1])
+    return [int(each) for each in collected]
 
 
 def python_311() -> str:

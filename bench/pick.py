@@ -36,7 +36,9 @@ def of_one(
     name: str, before: tuple[str, ...], count: int, rules: tuple[str, str, str], inside: str = ""
 ) -> float:
     """Instructions of one of what a program does `count` times, and twice as often."""
-    more, less = (counted(name, *before, str(n), *rules, inside=inside) for n in (2 * count, count))
+    more, less = (
+        counted(name, *before, str(n), *rules, inside=inside)[0] for n in (2 * count, count)
+    )
     return (more - less) / count
 
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One decision at the worst instant: worst ENTRY SERVERS BUDGET ORDER SLACK
+ * Decisions at the worst instant: worst SERVERS BUDGET ORDER SLACK ENTRY...
  *
  * Servers with up to sixteen different periods run on one pcpu until an instant at which every one
  * of them is refilled. All but the first have work; every grant up to there is picked when the one
  * before ends. At that instant one thing happens that a host does with interrupts off, and that
  * stands in the function decide(): count what is executed in there (callgrind:
- * --toggle-collect=decide). ENTRY says what happens:
+ * --toggle-collect=decide). Each ENTRY has a process of its own, one after the other, so all begin
+ * alike and are counted each for itself. It says what happens:
  *
  *   pick     the timer fires: the next grant
  *   wake     the first vcpu gets work: an arrival, and the pcpus to kick
@@ -20,6 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/hyperperiod.h"
 
@@ -100,14 +103,26 @@ __attribute__((__noinline__)) hp_u64 decide(const char *entry, hp_u32 servers) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 6) {
-        fprintf(stderr, "usage: worst ENTRY SERVERS BUDGET ORDER SLACK\n");
+    hp_u32 servers;
+
+    if (count < 6) {
+        fprintf(stderr, "usage: worst SERVERS BUDGET ORDER SLACK ENTRY...\n");
         return 2;
     }
-    config.policy.budget = (hp_u32)atoi(arguments[3]);
-    config.policy.order = (hp_u32)atoi(arguments[4]);
-    config.policy.slack = (hp_u32)atoi(arguments[5]);
-    start((hp_u32)atoi(arguments[2]));
-    printf("%llu\n", decide(arguments[1], (hp_u32)atoi(arguments[2])));
+    servers = (hp_u32)atoi(arguments[1]);
+    config.policy.budget = (hp_u32)atoi(arguments[2]);
+    config.policy.order = (hp_u32)atoi(arguments[3]);
+    config.policy.slack = (hp_u32)atoi(arguments[4]);
+    start(servers);
+    for (int each = 5; each < count; each++) {
+        int status = 1;
+
+        if (fork() == 0) {
+            printf("%llu\n", decide(arguments[each], servers));
+            return 0;
+        }
+        if (wait(&status) < 0 || status)
+            return 2;
+    }
     return 0;
 }

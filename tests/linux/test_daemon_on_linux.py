@@ -88,7 +88,9 @@ ask status
 busybox cp /tmp/answer /left/none
 """
 
+# With few rules, for the verifier's sake: none of them comes to decide.
 NO_QUEUES = """\
+#include "tests/native/few_rules.h"
 #include <vmlinux.h>
 #define scx_bpf_create_dsq(id, node) (-7)
 #include "hosts/linux/hyperperiod.bpf.c"

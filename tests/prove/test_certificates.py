@@ -26,6 +26,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.support.building import once
 from tests.support.campaign import draw_for, sizes
 from tests.support.chain_worlds import KNOWN, known_chain, wakes_of_hops
 
@@ -107,8 +108,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> list[Reader]:
     """The second reader, and before it the checker that Coq makes, where it can be built."""
     if build_checker.missing() is not None:
         return [second_reader()]
-    program = tmp_path_factory.mktemp("checker") / "hyperperiod-check"
-    build_checker.build(program)
+    program = once(tmp_path_factory, "hyperperiod-check", build_checker.build)
 
     def check(system: Path, told: Path) -> tuple[int, str]:
         done = subprocess.run([program, system, told], capture_output=True, text=True, check=False)

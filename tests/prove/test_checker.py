@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.building import once
 from tools.build_checker import INSTALL, build, main, missing
 
 LACKING = missing()
@@ -131,9 +132,7 @@ PROVED = "proved: 6 tasks of 3 domains; not certified: maintenance (best effort)
 @pytest.fixture(scope="session")
 def checker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, built from the sources."""
-    target = tmp_path_factory.mktemp("checker") / "hyperperiod-check"
-    build(target)
-    return target
+    return once(tmp_path_factory, "hyperperiod-check", build)
 
 
 def answer(checker: Path, folder: Path, system: str, certificate: object) -> tuple[int, str]:

@@ -27,6 +27,7 @@ import pytest
 from tests.model_naive import flows as naive
 from tests.model_naive.model import BEST_EFFORT, SPARE, BudgetRule, Params, Policy, Setup
 from tests.support import worlds as small
+from tests.support.building import once
 from tools.build_checker import build, missing
 
 from hyperperiod import model
@@ -338,9 +339,7 @@ def moments_of(ran: small.Run, domains: Sequence[model.Domain]) -> Iterator[Mome
 @pytest.fixture(scope="module")
 def decider(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, built from the proofs."""
-    target = tmp_path_factory.mktemp("decider") / "decider"
-    build(target, "decider")
-    return target
+    return once(tmp_path_factory, "decider", lambda target: build(target, "decider"))
 
 
 def decided(decider: Path, worlds: Sequence[World]) -> list[str]:

@@ -8,7 +8,6 @@ folders: whoever comes first boots the machine, the others wait and read.
 from __future__ import annotations
 
 import fcntl
-import os
 import pickle
 import re
 import shutil
@@ -16,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
-from tests.support.building import make
+from tests.support.building import make, shared_folder
 from tests.support.xen_images import dom0, image, tools
 
 from hyperperiod.hosts.xen.dom0_machine import DOM0, Machine, Ran, require_exact_clock
@@ -57,12 +56,6 @@ def need_exact_clock() -> None:
         pytest.skip(str(error))
 
 
-def _shared_folder(factory: pytest.TempPathFactory) -> Path:
-    """A folder that all processes of this test run have."""
-    base = factory.getbasetemp()
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-
-
 def run_session(
     factory: pytest.TempPathFactory,
     name: str,
@@ -83,7 +76,7 @@ def run_session(
     need_tools()
     if exact:
         need_exact_clock()
-    folder = _shared_folder(factory) / f"stack-{name}"
+    folder = shared_folder(factory) / f"stack-{name}"
     folder.mkdir(exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -3,8 +3,12 @@
 others."""
 
 import fcntl
+import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 TOP = Path(__file__).parents[2]
 
@@ -20,6 +24,22 @@ def make(makefile: str) -> None:
         command = ["make", "--silent", "-f", makefile]
         done = subprocess.run(command, cwd=TOP, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def shared_folder(factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this test run have."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+def once(factory: pytest.TempPathFactory, name: str, made: Callable[[Path], object]) -> Path:
+    """A file that the first process of this test run that asks makes, for all of them."""
+    target = shared_folder(factory) / name
+    with target.with_name(f".{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            made(target)
+    return target
 
 
 def said(*words: str | Path) -> str:

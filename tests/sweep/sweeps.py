@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small sweeps, run by the command in a process of its own, and their rows read again."""
+"""Small sweeps, run by the command, and their rows read again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from click.testing import CliRunner
+
+from hyperperiod.cli import main
 
 SMALL = """
 name = "small"
@@ -59,9 +62,13 @@ def command(experiment: Path, out: Path, *more: str) -> list[str]:
 
 
 def swept(experiment: Path, out: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(experiment, out, *more), capture_output=True, text=True, check=False
-    )
+    """What the command said and ended with: in this process, unless it makes processes itself."""
+    words = command(experiment, out, *more)
+    if {"--workers", "--scheduler"} & set(more):
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+    ran = CliRunner().invoke(main, words[3:])
+    assert ran.exception is None or isinstance(ran.exception, SystemExit), ran.exception
+    return subprocess.CompletedProcess(words, ran.exit_code, ran.stdout, ran.stderr)
 
 
 def files_of(out: Path) -> dict[str, bytes]:
