@@ -12,6 +12,8 @@ Bounds: the tasks' utilizations; the sum of the domains' least bandwidths, each 
 candidates. "Optimal" is the solver's word: nothing among the candidates is better, by more than
 rounding (10^-9 of a pcpu, or 10^-3 of an event per second, for each term).
 
+Where flows need more than the tasks do, budgets are raised until both are proved (`flows`).
+
 Driver loops - packets through a driver domain and back, under sedf, sedf-prime and psedf - have
 bounds of their own, and a search of their own (`loop`).
 
@@ -27,6 +29,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
+from hyperperiod.analysis.analyze import analyze
 from hyperperiod.analysis.driver_loop.driver_flows import Loop, NoLoop, loop_of
 from hyperperiod.analysis.driver_loop.rules import rule_for
 from hyperperiod.analysis.fit import bounds
@@ -35,6 +38,7 @@ from hyperperiod.analysis.fit.bound import bound_guests, is_open, with_tasks_to_
 from hyperperiod.analysis.fit.candidates import NEAR, grid_of, items_of
 from hyperperiod.analysis.fit.cost import prices_of
 from hyperperiod.analysis.fit.exact import Solution, load_solver, search
+from hyperperiod.analysis.fit.flows import Widening, items_of_flows
 from hyperperiod.analysis.fit.heuristics import climb, construct
 from hyperperiod.analysis.fit.loop.fit_loop import fit_loop
 from hyperperiod.analysis.fit.pcpu_test import PcpuTest
@@ -391,7 +395,31 @@ class _Fit:
         if not refused:
             fitted.system = system
             return
+        fitted.system = self._widened(system, fitted.problem)
+        if fitted.system is not None:
+            fitted.status, fitted.exhausted = "fitted", False
+            return
         fitted.status, fitted.choice, fitted.reason = "not found", None, refused
+
+    def _widened(self, system: System, problem: FitProblem) -> System | None:
+        """The system with more budget where flows pass, if that is proved."""
+        items = items_of_flows(self.system, problem.items)
+        if not items or self.options.within is not None or self.fitted.interrupted:
+            return None
+        self.listen(Progress("budgets for the flows"))
+        until = time.process_time() + self.options.limit_s
+        widening = Widening(
+            system,
+            items,
+            lambda chosen: analyze(chosen).schedulable is True,
+            lambda: time.process_time() > until,
+        )
+        try:
+            widening.run()
+        except KeyboardInterrupt:
+            self.fitted.interrupted = True
+        found = widening.best
+        return None if found is None or refusal(found, parts=self.parts) else found
 
 
 def _better(scorer: Scorer, one: tuple[Choice, Score], other: tuple[Choice, Score]) -> bool:
