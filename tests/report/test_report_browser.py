@@ -13,7 +13,7 @@ from tests.support.browser import acted, drawn, needs_browser, opened
 from tests.support.sample_report import late_page
 
 from hyperperiod.analysis import Analysis, analyze
-from hyperperiod.model import load_system
+from hyperperiod.model import load_system, parse_policy, with_policy
 from hyperperiod.report import compare_report, explain_page, write_report
 from hyperperiod.report import windows as windows_module
 from hyperperiod.runs import simulate
@@ -23,6 +23,22 @@ from hyperperiod.trace.jobs import Job, jobs
 
 pytestmark = needs_browser
 SYSTEMS = Path(__file__).parents[2] / "systems"
+SAVE = """
+  URL.createObjectURL = (blob) => {
+    const reader = new FileReader();
+    reader.onload = () => { document.body.dataset[blob.type.slice(6, 9)] = reader.result; };
+    reader.readAsDataURL(blob);
+    return "#";
+  };
+  document.querySelector("[data-do=svg]").click();
+  document.querySelector("[data-do=png]").click();
+"""
+
+
+def saved(dom: str) -> dict[str, bytes]:
+    """The pictures that a page has saved, by kind: svg and png."""
+    found = re.findall(r'data-(svg|png)="[^"]*base64,([^"]+)"', dom)
+    return {kind: base64.b64decode(text) for kind, text in found}
 
 
 @pytest.fixture
@@ -212,9 +228,8 @@ def overloaded(
     return page, header, records, [job for job in jobs(header, records) if job.task == "frame"]
 
 
-def missed_ns(job: Job) -> int:
-    """The deadline (ns) that a job of a run of 10 s missed; -1 if it did not."""
-    end_ns = 10_000_000_000
+def missed_ns(job: Job, end_ns: int = 10_000_000_000) -> int:
+    """The deadline (ns) that a job of a run until `end_ns` missed; -1 if it did not."""
     finish_ns = end_ns + 1 if job.finish_ns is None else job.finish_ns
     late = job.deadline_ns is not None and job.deadline_ns < min(finish_ns, end_ns + 1)
     return job.deadline_ns or -1 if late else -1
@@ -348,22 +363,63 @@ def test_keys_of_a_legend_switch_their_curves(tmp_path: Path) -> None:
         assert title[1] == f"{curves} 0 {each} false {curves} {curves} {each}"
 
 
-def test_what_is_shown_is_saved_as_svg_and_png(page: Path, tmp_path: Path) -> None:
-    keep = """
-      URL.createObjectURL = (blob) => {
-        const reader = new FileReader();
-        reader.onload = () => { document.body.dataset[blob.type.slice(6, 9)] = reader.result; };
-        reader.readAsDataURL(blob);
-        return "#";
-      };
-      document.querySelector("[data-do=svg]").click();
-      document.querySelector("[data-do=png]").click();
+def test_each_difference_of_two_runs_is_gone_to_and_marked(tmp_path: Path) -> None:
+    """The instants are those of the schedules and jobs that `trace` reads from both runs."""
+    system, horizon_ns = load_system(SYSTEMS / "overload.toml"), 400_000_000
+    traces = [tmp_path / f"{policy}.hpt" for policy in ("ptps", "crps")]
+    results = [
+        simulate(with_policy(system, parse_policy(trace.stem)), horizon_ns, trace_path=trace)
+        for trace in traces
+    ]
+    page = tmp_path / "compare.html"
+    compare_report(page, results, traces)
+    opposed = [read(trace) for trace in traces]
+    rows = [list(intervals(*one)) for one in opposed]
+    bounds = sorted({end for own in rows for row in own for end in (row.start_ns, row.end_ns)})
+    who = [
+        [next(row.run for row in own if row.start_ns <= at < row.end_ns) for own in rows]
+        for at in bounds[:-1]
+    ]
+    differ = [False, *(one != other for one, other in who)]
+    found = {
+        at for at, (before, now) in zip(bounds, pairwise(differ), strict=False) if now > before
+    }
+    grave = 0
+    for one, other in zip(*(jobs(*one) for one in opposed), strict=True):
+        ends = [job.finish_ns or horizon_ns for job in (one, other)]
+        if one.finish_ns != other.finish_ns:
+            found.add(min(ends))
+        grave += len({missed_ns(job, horizon_ns) for job in (one, other)}) > 1
+    go = """
+      const canvas = document.getElementById("timeline");
+      const seen = [];
+      canvas.addEventListener("instant", ({ detail }) => seen.push(detail));
+      const press = (key) => canvas.dispatchEvent(new KeyboardEvent("keydown", { key }));
+      for (let at = 0; at < 1000; at += 1) press("d");
+      document.title = seen.join(" ");
+      const about = document.getElementById("about").textContent;
+      press("D");
+      document.body.dataset.back = seen.indexOf(seen.at(-1)) === seen.length - 3;
+      press("Escape");
+      document.body.dataset.last = about;
     """
-    dom = opened(acted(page, keep), tmp_path, "#zoom=0,24ns")
-    found = dict(re.findall(r'data-(svg|png)="[^"]*base64,([^"]+)"', dom))
-    saved = {kind: base64.b64decode(text) for kind, text in found.items()}
-    assert saved["png"].startswith(b"\x89PNG")
-    picture = ET.fromstring(saved["svg"])
+    dom = opened(acted(page, go + SAVE), tmp_path, "#zoom=0,400ms")
+    title = re.search(r"<title>([\d ]+)</title>", dom)
+    assert title is not None
+    assert [int(word) for word in title[1].split()] == sorted(found)
+    assert len(found) > 20
+    assert grave > 5
+    bad = re.search(r"--bad: (#\w+)", page.read_text())
+    assert bad is not None
+    assert saved(dom)["svg"].count(f'height="3" fill="{bad[1]}"'.encode()) == grave
+    assert 'data-back="true"' in dom
+    assert re.search(r'data-last="[^"]*pcpu 0: [\w.]+ with crps, [\w.]+ with ptps', dom)
+
+
+def test_what_is_shown_is_saved_as_svg_and_png(page: Path, tmp_path: Path) -> None:
+    dom = opened(acted(page, SAVE), tmp_path, "#zoom=0,24ns")
+    assert saved(dom)["png"].startswith(b"\x89PNG")
+    picture = ET.fromstring(saved(dom)["svg"])
     tags = [element.tag.rpartition("}")[2] for element in picture.iter()]
     assert tags.count("rect") > 20
     texts = {

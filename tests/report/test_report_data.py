@@ -9,18 +9,21 @@ from tests.support import example_traces as examples
 from tests.support import sample_report as sample
 from tests.support.trace_writer import Script, make_header, vcpu
 
+from hyperperiod.model import load_system, parse_policy, with_policy
 from hyperperiod.report import windows as windows_module
 from hyperperiod.report.charts import Series, box_chart, cdf_chart
 from hyperperiod.report.distribution import Distribution, from_trace, pooled
 from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.numbers import duration, percent, times
-from hyperperiod.report.timeline import TimelineData, first_view_ns
+from hyperperiod.report.stacked import stacked
+from hyperperiod.report.timeline import TimelineData, first_view_ns, overview_of
 from hyperperiod.report.timeline import timeline as draw_timeline
 from hyperperiod.report.windows import choose
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import STOLEN, Header, Kind, Records, read
 
 MS = 1_000_000
+SYSTEMS = Path(__file__).parents[2] / "systems"
 
 
 @pytest.mark.parametrize(
@@ -147,3 +150,39 @@ def test_the_start_is_cut_at_a_whole_instant(
     (window,) = data["windows"]
     assert (window["records"], data["allRecords"]) == (9, 37)
     assert (window["end"], data["wholeEnd"]) == (3, 40)
+
+
+def test_runs_on_one_page_keep_their_rows_and_end_at_one_instant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run's rows are those of its own page; a long one has as many columns as the others."""
+    system, traces = load_system(SYSTEMS / "overload.toml"), []
+    for policy in ("ptps", "crps", "sporadic"):
+        simulate(with_policy(system, parse_policy(policy)), 10**9, trace_path=tmp_path / "a.hpt")
+        header, records = read(tmp_path / "a.hpt")
+        traces.append((header, np.array(records)))
+    meter, names = Meter(silent, 1), ["a", "b", "c"]
+    whole = stacked(names, traces, [None] * 3, meter)
+    for run, (header, records) in enumerate(traces):
+        own = draw_timeline(header, records, choose(records, [], 1), meter)["windows"][0]
+        assert whole["windows"][0]["jobs"][run::3] == own["jobs"]
+        for spans, others in zip(whole["windows"][0]["pcpus"][run::3], own["pcpus"], strict=True):
+            assert [one // 3 for one in spans[2::8]] == others[2::8]
+            assert {one % 3 for one in spans[5::8] if one >= 0} == {run}
+            assert spans[::8] == others[::8]
+    assert [one["name"][0] for one in whole["servers"]] == ["a", "b", "a", "b"]
+    monkeypatch.setattr(windows_module, "START", 300)
+    monkeypatch.setattr(windows_module, "RECORDS", 300)
+    overviews = [
+        overview_of(*one, [other[1] for other in traces if other is not one]) for one in traces
+    ]
+    for one, (_, records) in zip(overviews, traces, strict=True):
+        assert one is not None
+        one.add(records)
+    cut = stacked(names, traces, overviews, meter)
+    assert cut["overview"] is not None
+    assert [len(one) for one in (cut["overview"]["misses"], cut["overview"]["paid"])] == [6, 4]
+    window = cut["windows"][0]
+    shown = [int((records["time_ns"] <= window["end"]).sum()) for _, records in traces]
+    assert window["records"] == sum(shown)
+    assert 90 < max(shown) <= 100

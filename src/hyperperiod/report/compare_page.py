@@ -23,8 +23,11 @@ from hyperperiod.report.distribution import (
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
 from hyperperiod.report.numbers import duration, percent
+from hyperperiod.report.overview import Overview
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color, dash
+from hyperperiod.report.stacked import same_rows, stacked
+from hyperperiod.report.timeline import overview_of
 from hyperperiod.trace.format import Header, Records, read
 
 
@@ -136,10 +139,16 @@ def compare_report(
     """
     opened = [None if trace is None else read(trace) for trace in traces or [None] * len(results)]
     meter = Meter(progress, sum(len(one[1]) for one in opened if one))
+    names, stack = series_names(results), [one for one in opened if one]
+    if len(stack) < len(results) or not same_rows([header for header, _ in stack]):
+        stack = []
+    overviews = [
+        overview_of(*one, [other[1] for other in stack if other is not one]) for one in stack
+    ]
     runs = [
-        ComparedRun(name, color(index), dash(index), result, _distributions(one, meter))
-        for index, (name, result, one) in enumerate(
-            zip(series_names(results), results, opened, strict=True)
+        ComparedRun(name, color(index), dash(index), result, _distributions(one, meter, overview))
+        for index, (name, result, one, overview) in enumerate(
+            zip(names, results, opened, overviews or [None] * len(results), strict=True)
         )
     ]
     keys = [(domain.name, task.name) for domain in results[0].domains for task in domain.tasks]
@@ -161,6 +170,7 @@ def compare_report(
         overall=_overall(runs),
         charts=fold(charts, trouble),
         boxes_of=fold(boxes, trouble),
+        data=stacked(names, stack, overviews, meter) if stack else None,
     )
 
 
@@ -209,9 +219,9 @@ def _difference(rows: Sequence[ComparedRow], names: Sequence[str]) -> Difference
 
 
 def _distributions(
-    trace: tuple[Header, Records] | None, meter: Meter
+    trace: tuple[Header, Records] | None, meter: Meter, overview: Overview | None
 ) -> Mapping[Task, Distribution]:
-    return {} if trace is None else from_trace(trace[0], trace[1], meter)
+    return {} if trace is None else from_trace(*trace, meter, overview)
 
 
 def _task_rows(results: Sequence[RunResult]) -> list[ComparedRow]:

@@ -91,14 +91,17 @@ class OverviewData(TypedDict):
 
 
 class Overview:
-    """Fills the columns of a run that ends at `last_ns`; `servers`: those whose payments count."""
+    """Fills the columns of a run that ends at `last_ns`; `servers`: those whose payments count.
+
+    A page shows `runs` of one system in columns of the same length, whatever servers they have.
+    """
 
     def __init__(
-        self, header: Header, domains: list[str], servers: list[int], last_ns: int
+        self, header: Header, domains: list[str], servers: list[int], last_ns: int, runs: int = 1
     ) -> None:
         pcpus, tasks = header["pcpus"], len(header["tasks"])
-        rows = pcpus * (min(len(domains), DOMAINS) + 3) + len(servers) + 2 * tasks
-        fitting = 1 << max(1, NUMBERS // rows).bit_length() - 1
+        rows = pcpus * (min(len(domains), DOMAINS) + 3) + len(header["vcpus"]) + 2 * tasks
+        fitting = 1 << max(1, NUMBERS // (rows * runs)).bit_length() - 1
         columns = min(max(FEWEST, fitting), MOST)
         self._column_ns = last_ns // columns + 1
         self._deadlines = [entry["deadline_ns"] for entry in header["tasks"]]

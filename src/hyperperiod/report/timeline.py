@@ -8,6 +8,7 @@ templates/timeline.js and its parts, which name these keys.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, Final, TypedDict
 
 import numpy as np
@@ -102,10 +103,14 @@ class WindowData(TypedDict):
 
 
 class TimelineData(TypedDict):
-    """All that the timeline draws: templates/timeline.js and its parts read these keys."""
+    """All that the timeline draws: templates/timeline.js and its parts read these keys.
+
+    `runs` has the names of several runs on one page (stacked.py), and one without a name else.
+    """
 
     wholeEnd: int
     allRecords: int
+    runs: list[str]
     domains: list[DomainData]
     vcpus: list[VcpuData]
     tasks: list[TaskData]
@@ -114,11 +119,18 @@ class TimelineData(TypedDict):
     overview: OverviewData | None
 
 
-def overview_of(header: Header, records: Records) -> Overview | None:
-    """What collects the columns of a run; None for one whose records are all in the page."""
-    if is_whole(records):
+def overview_of(
+    header: Header, records: Records, beside: Sequence[Records] = ()
+) -> Overview | None:
+    """What collects the columns of a run; None for one whose records are all in the page.
+
+    Columns of runs `beside` it, on the same page, are as long.
+    """
+    if is_whole(records, *beside):
         return None
-    return Overview(header, domain_names(header), list(_interfaces(header)), end_ns(records))
+    last_ns = max(map(end_ns, (records, *beside)))
+    domains, servers = domain_names(header), list(_interfaces(header))
+    return Overview(header, domains, servers, last_ns, 1 + len(beside))
 
 
 def timeline(
@@ -154,6 +166,7 @@ def timeline(
     return {
         "wholeEnd": end_ns(records),
         "allRecords": len(records),
+        "runs": [""],
         "domains": [
             {"name": name, "color": color(index), "pattern": pattern(index)}
             for index, name in enumerate(domains)

@@ -89,9 +89,28 @@ def choose(records: Records, moments: Sequence[ReportMoment], first_view_ns: int
     return Chosen(windows, [start, *heads], links)
 
 
-def is_whole(records: Records) -> bool:
-    """Whether a page holds all of a run: one that is no longer than all windows together."""
-    return len(records) <= START + RECORDS
+def is_whole(*runs: Records) -> bool:
+    """Whether a page holds all of its runs: they are no longer than all windows together."""
+    return sum(map(len, runs)) <= START + RECORDS
+
+
+def starts(runs: Sequence[Records], first_view_ns: int) -> list[ReportWindow]:
+    """The first records of the runs on one page: whole instants, at most START if it can be.
+
+    The windows of all runs end at one instant, or with their runs.
+    """
+    lasts = [len(records) for records in runs]
+    if not is_whole(*runs):
+        share = START // len(runs)
+        cut_ns = min(int(records["time_ns"][share]) for records in runs if len(records) > share)
+        lasts = [_first_of(records, cut_ns) or share for records in runs]
+    shown = [records[:last] for records, last in zip(runs, lasts, strict=True)]
+    until_ns = max(map(end_ns, shown))
+    view = (0, min(until_ns, first_view_ns or until_ns))
+    return [
+        ReportWindow("start", 0, last, 0, min(until_ns, end_ns(records)), view)
+        for records, last in zip(runs, lasts, strict=True)
+    ]
 
 
 def _windows(
@@ -99,7 +118,7 @@ def _windows(
 ) -> list[ReportWindow]:
     """The start and windows for as many of the wishes as fit, by time; none overlaps another."""
     last_ns = end_ns(records)
-    windows = [_start(records, first_view_ns)]
+    windows = starts([records], first_view_ns)
     for moment in wishes:
         window = next((one for one in windows if one.holds(moment, last_ns)), None)
         held = sum(one.last - one.first for one in windows[1:])
@@ -148,17 +167,6 @@ def _named(moment: ReportMoment, last_ns: int) -> ReportMoment:
     """The longest response is the worst miss if it was late."""
     late = moment.reason == LONGEST and moment.is_late(last_ns)
     return replace(moment, reason=WORST_MISS) if late else moment
-
-
-def _start(records: Records, first_view_ns: int) -> ReportWindow:
-    """The first records: whole instants, at most START records if it can be."""
-    last = len(records)
-    if not is_whole(records):
-        last = _first_of(records, int(records["time_ns"][START])) or START
-    until_ns = end_ns(records[:last])
-    return ReportWindow(
-        "start", 0, last, 0, until_ns, (0, min(until_ns, first_view_ns or until_ns))
-    )
 
 
 def _around(records: Records, moment: ReportMoment, limit: int) -> ReportWindow:

@@ -64,6 +64,7 @@ const showTimeline = (() => {
 {% include "timeline/draw.js" %}
 {% include "timeline/tooltip.js" %}
 {% include "timeline/jobs.js" %}
+{% include "timeline/differences.js" %}
 {% include "timeline/saving.js" %}
 {% include "timeline/navigation.js" %}
 

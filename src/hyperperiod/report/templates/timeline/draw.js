@@ -48,6 +48,7 @@ function drawPart(row, { win, ...part }) {
     if (target && target.moment.task === row.index) drawTarget(row.y + 1, row.height - 3);
   }
   if (row.kind === "pcpu" && win && target && target.win === win) drawPieces(row);
+  if (row.kind !== "server" && win) drawDifferences(row, differences(win)[row.kind][row.index]);
 }
 
 function measure() {

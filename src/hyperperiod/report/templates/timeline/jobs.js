@@ -9,7 +9,7 @@ function taskName(task) {
 
 function momentOf(win, task, at) {
   const [release, , finish, job] = win.jobs[task].slice(at, at + JOB);
-  const title = `${taskName(task)}, job ${job}${finish < 0 ? ", not finished here" : ""}`;
+  const title = `${runName(task)}${taskName(task)}, job ${job}${finish < 0 ? ", not finished here" : ""}`;
   return { title, task, job, release, finish: finish < 0 ? win.end : finish };
 }
 
@@ -96,7 +96,7 @@ function findMisses() {
   all.forEach((series, task) => series[0].forEach((count, at) => {
     const rest = count - (known[task].get(at) || 0);
     if (rest < series.step) return;
-    late.set(at, [...(late.get(at) || []), `${series.about}${Math.round(rest)} of ${taskName(task)}`]);
+    late.set(at, [...(late.get(at) || []), `${series.about}${Math.round(rest)} of ${runName(task)}${taskName(task)}`]);
   }));
   for (const [at, counts] of late) {
     const [release, finish] = [at * column, Math.min((at + 1) * column, data.wholeEnd)];
@@ -144,32 +144,32 @@ function events(win) {
   const found = win.swaps.map(([time, name]) => [time, `swap to ${name}`]);
   win.pcpus.forEach((spans, pcpu) => {
     for (let at = 0; at < spans.length; at += SPAN)
-      found.push([spans[at], `pcpu ${pcpu}: ${whoRuns(spans, at)}`]);
+      found.push([spans[at], `${pcpuName(pcpu)}: ${whoRuns(spans, at)}`]);
   });
   win.jobs.forEach((jobs, task) => {
     for (let at = 0; at < jobs.length; at += JOB)
       ["release", "deadline", "completion"].forEach((what, field) => {
         if (field === 0 || jobs[at + field] > 0)
-          found.push([jobs[at + field], `${what} of ${taskName(task)}`]);
+          found.push([jobs[at + field], `${what} of ${runName(task)}${taskName(task)}`]);
       });
   });
-  return found.filter(([time]) => time >= win.start && time <= win.end)
-    .sort((a, b) => a[0] - b[0]);
+  return found.filter(([time]) => time >= win.start && time <= win.end).sort(byTime);
 }
 
-// Goes to the instant before or after in which something happens, and says what.
-function toEvent(step) {
-  data.events ||= data.windows.flatMap(events);
+const byTime = (a, b) => a[0] - b[0];
+
+// Goes to the instant before or after of a list by time, and says what happens then.
+function toEvent(step, found) {
   const seen = ruler && ruler.to >= view.from && ruler.to <= view.to;
   const from = seen ? ruler.to : step > 0 ? view.from - 1 : view.to + 1;
-  const times = data.events.map((one) => one[0]);
+  const times = found.map((one) => one[0]);
   const place = step > 0 ? firstFrom(times, 1, 0, from + 1) : firstFrom(times, 1, 0, from) - 1;
   if (!(place in times)) return;
   const to = times[place];
   ruler = { from: seen ? from : to, to };
-  const what = data.events.filter((one) => one[0] === to).map((one) => one[1]);
+  const what = found.filter((one) => one[0] === to).map((one) => one[1]);
   const length = to === ruler.from ? "" : ` (${timeText(Math.abs(to - from))} from the last)`;
-  say(`${timeText(to)}${length}: ${what.slice(0, 6).join(", ")}`);
+  say(`${timeText(to)}${length}: ${what.slice(0, 6).join("; ")}`);
   const half = (view.to - view.from) / 2;
   if (to < view.from || to > view.to) show(to - half, to + half);
   else draw();

@@ -58,8 +58,10 @@ const ACTIONS = {
   before: () => toMiss(-1),
   next: () => toMiss(1),
   worst: toWorst,
-  back: () => toEvent(-1),
-  on: () => toEvent(1),
+  back: () => toEvent(-1, data.events ||= data.windows.flatMap(events)),
+  on: () => toEvent(1, data.events ||= data.windows.flatMap(events)),
+  same: () => toEvent(-1, allDifferences()),
+  different: () => toEvent(1, allDifferences()),
   none: () => {
     ruler = null;
     aim(null, null);
@@ -70,7 +72,7 @@ const ACTIONS = {
 };
 const KEYS = {
   "+": "in", "=": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", 0: "fit", Home: "fit",
-  p: "before", n: "next", w: "worst", Escape: "none",
+  p: "before", n: "next", w: "worst", d: "different", D: "same", Escape: "none",
   "shift ArrowLeft": "back", "shift ArrowRight": "on",
 };
 

@@ -17,11 +17,11 @@ function layOut() {
     add("head", 0, title + part);
     chosen.forEach((index) => add(kind, index, label(index), domain(index)));
   };
-  group("pcpus", "pcpu", data.windows[0].pcpus, (at) => `pcpu ${at}`, () => null);
+  group("pcpus", "pcpu", data.windows[0].pcpus, pcpuName, () => null);
   const paid = data.overview ? " (in columns: what was paid)" : "";
   group(`remaining budgets${paid}`, "server", data.servers, (at) => data.servers[at].name,
     (at) => domainOf(data.servers[at].vcpu));
-  group("tasks", "task", data.tasks, (at) => data.tasks[at].name,
+  group("tasks", "task", data.tasks, (at) => runName(at) + data.tasks[at].name,
     (at) => data.domains[data.tasks[at].domain]);
   return found;
 }
@@ -35,7 +35,7 @@ function choose(all, label, domain) {
     const text = `${label(index)} ${(domain(index) || { name: "" }).name}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  if (words.length && (matching.length || label(0) !== "pcpu 0")) return matching.slice(0, MOST);
+  if (words.length && (matching.length || label(0) !== pcpuName(0))) return matching.slice(0, MOST);
   if (all.length <= LONG) return indexes;
   const near = neighbours();
   const rank = (index) => near.get(domain(index) ? domain(index).name : label(index)) || 0;
@@ -50,7 +50,7 @@ function neighbours() {
   const { task } = target.moment;
   const pcpus = new Set(executions(target.win)[task].map((one) => one[2]));
   for (const pcpu of pcpus) {
-    near.set(`pcpu ${pcpu}`, 2);
+    near.set(pcpuName(pcpu), 2);
     const spans = target.win.pcpus[pcpu];
     for (let at = 0; at < spans.length; at += SPAN)
       if (spans[at + 2] >= 0) near.set(domainOf(spans[at + 2]).name, 1);
@@ -72,6 +72,15 @@ function executionsByTask(win) {
   });
   found.forEach((list) => list.sort((a, b) => a[0] - b[0]));
   return found;
+}
+
+// In a comparison rows, vcpus and tasks of all runs take turns: whose one is, is told by its place.
+function runName(index) {
+  return data.runs.length > 1 ? `${data.runs[index % data.runs.length]}: ` : "";
+}
+
+function pcpuName(index) {
+  return `${runName(index)}pcpu ${Math.floor(index / data.runs.length)}`;
 }
 
 function domainOf(vcpu) {

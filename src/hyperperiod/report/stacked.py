@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The timelines of several runs of one system as one, so that they are moved and zoomed together.
+
+Pcpus, vcpus and tasks of the runs take turns: number n of run r of R runs is number n * R + r, and
+the script finds whose one is by the remainder. Servers take turns too, but not all policies have
+them, so that their names say the run. Domains are the same for all. The page holds the start of
+each run up to one instant, and all of them where they are short.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Final, TypeVar
+
+from hyperperiod.report.meter import Meter
+from hyperperiod.report.overview import Overview, OverviewData
+from hyperperiod.report.timeline import (
+    ServerData,
+    TimelineData,
+    WindowData,
+    first_view_ns,
+    timeline,
+)
+from hyperperiod.report.windows import Chosen, starts
+from hyperperiod.trace.format import Header, Records
+
+_SPAN: Final = 8
+"""Numbers of an interval in the data ..."""
+_IDS: Final = (2, 3, 5)
+"""... and which of them name vcpus or a task."""
+
+Row = TypeVar("Row")
+
+
+def same_rows(headers: Sequence[Header]) -> bool:
+    """Returns whether all runs have the same pcpus, vcpus and tasks, each at the same place."""
+    first, *others = (
+        (
+            header["pcpus"],
+            [(one["domain"], one["name"]) for one in header["vcpus"]],
+            [(one["domain"], one["name"]) for one in header["tasks"]],
+        )
+        for header in headers
+    )
+    return all(one == first for one in others)
+
+
+def stacked(
+    names: Sequence[str],
+    traces: Sequence[tuple[Header, Records]],
+    overviews: Sequence[Overview | None],
+    meter: Meter,
+) -> TimelineData:
+    """The data of one timeline with the rows of all runs, which are named so."""
+    first_ns = max(first_view_ns(header) for header, _ in traces)
+    windows = starts([records for _, records in traces], first_ns)
+    runs = [
+        timeline(header, records, Chosen([window], [], {}), meter, one.found() if one else None)
+        for (header, records), window, one in zip(traces, windows, overviews, strict=True)
+    ]
+    servers = sorted(
+        (one["vcpu"] < 0, one["vcpu"], run, at)
+        for run, data in enumerate(runs)
+        for at, one in enumerate(data["servers"])
+    )
+    places = [(run, at) for _, _, run, at in servers]
+    return {
+        "wholeEnd": max(data["wholeEnd"] for data in runs),
+        "allRecords": sum(data["allRecords"] for data in runs),
+        "runs": list(names),
+        "domains": runs[0]["domains"],
+        "vcpus": _turns([data["vcpus"] for data in runs]),
+        "tasks": _turns([data["tasks"] for data in runs]),
+        "servers": [_server(runs[run]["servers"][at], run, names) for run, at in places],
+        "windows": [_window([data["windows"][0] for data in runs], places)],
+        "overview": _overview([data["overview"] for data in runs], places),
+    }
+
+
+def _turns(lists: Iterable[Sequence[Row]]) -> list[Row]:
+    """Returns the first of each list, then the second of each, and so on."""
+    return list(chain.from_iterable(zip(*lists, strict=True)))
+
+
+def _number(number: int, run: int, runs: int) -> int:
+    """Returns the number of a vcpu or task among those of all runs; nobody's is negative."""
+    return number * runs + run if number >= 0 else number
+
+
+def _server(server: ServerData, run: int, names: Sequence[str]) -> ServerData:
+    name = f"{names[run]}: {server['name']}"
+    return {**server, "vcpu": _number(server["vcpu"], run, len(names)), "name": name}
+
+
+def _window(windows: Sequence[WindowData], places: Sequence[tuple[int, int]]) -> WindowData:
+    """Returns the windows of all runs as one; `places`: the run and place of each server."""
+    for run, window in enumerate(windows):
+        for spans in window["pcpus"]:
+            for field in _IDS:
+                spans[field::_SPAN] = [
+                    _number(one, run, len(windows)) for one in spans[field::_SPAN]
+                ]
+    swaps = {tuple(swap) for window in windows for swap in window["swaps"]}
+    return {
+        **windows[0],
+        "end": max(window["end"] for window in windows),
+        "records": sum(window["records"] for window in windows),
+        "pcpus": _turns([window["pcpus"] for window in windows]),
+        "points": [windows[run]["points"][at] for run, at in places],
+        "jobs": _turns([window["jobs"] for window in windows]),
+        "waiting": _turns([window["waiting"] for window in windows]),
+        "swaps": [list(swap) for swap in sorted(swaps)],
+    }
+
+
+def _overview(
+    given: Sequence[OverviewData | None], places: Sequence[tuple[int, int]]
+) -> OverviewData | None:
+    """Returns the columns of all runs as one, if the page has any."""
+    columns = [one for one in given if one]
+    if not columns:
+        return None
+    return {
+        "column": columns[0]["column"],
+        "octave": columns[0]["octave"],
+        "pcpus": _turns([one["pcpus"] for one in columns]),
+        "switches": _turns([one["switches"] for one in columns]),
+        "paid": [columns[run]["paid"][at] for run, at in places],
+        "misses": _turns([one["misses"] for one in columns]),
+        "longest": _turns([one["longest"] for one in columns]),
+    }
