@@ -185,6 +185,9 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
       exact.dispatchEvent(new Event("change"));
       told(misses());
       told(exact.ariaLabel);
+      exact.value = "0";
+      exact.dispatchEvent(new Event("change"));
+      told(said());
       set("add_vcpu 0 budget_ns", 2e5);
       told(exact.value);
       told(misses());
@@ -219,7 +222,7 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     """
     dom = opened(acted(page, visit), tmp_path, f"#zoom=0ns,40000000ns&system={link(200_000)}")
     notes = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
-    *ran, linked, before, typed, label, shown, after, swapped, focus = notes[:-7]
+    *ran, linked, before, typed, label, zero, shown, after, swapped, focus = notes[:-7]
     instant, first, further, refused, kept = notes[-7:-2]
     assert len(ran) > 20
     assert all(re.match(r"\d+ records of ", one) for one in (*ran, swapped))
@@ -227,6 +230,7 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     assert linked == after
     assert typed == str(misses_with(123_457))
     assert re.fullmatch(r"server of .+ budget \(µs\)", label)
+    assert zero == f"✗ {label}: found 0; allowed: a time above 0"
     assert shown == "200"
     assert focus == "hot swap"
     assert instant == (

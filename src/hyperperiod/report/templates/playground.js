@@ -39,10 +39,7 @@
   // A labelled control for a value of a part; `show` is called whenever anything has changed.
   function row(label, input, take, show, output = element("output")) {
     shown.push(() => { output.textContent = show(input) ?? ""; });
-    input.addEventListener("input", () => {
-      take(input);
-      changed();
-    });
+    input.addEventListener("input", () => changed(take));
     return element("label", {}, element("span", { textContent: label }), input, output);
   }
 
@@ -52,11 +49,10 @@
   function slider(label, part, key, most, follow = () => {}) {
     const input = element("input", { type: "range", step: "any", min: 0 });
     const exact = element("input", { type: "number", step: "any", min: 0 });
-    exact.addEventListener("change", () => {
-      part[key] = Math.max(1, Math.round(exact.value * 1000));
+    exact.addEventListener("change", () => changed(() => {
+      part[key] = typed(exact, 1000, "a time above 0");
       follow();
-      changed();
-    });
+    }));
     input.dataset.of = `${part.part} ${all(part.part).indexOf(part)} ${key}`;
     return row(`${label} (µs)`, input, () => {
       const round = 10 ** Math.max(0, Math.floor(Math.log10(input.max / 100)));
@@ -71,9 +67,17 @@
     }, exact);
   }
 
+  // Returns what was typed in so many of the parts' units. An Error says what else was found.
+  function typed({ value, min, ariaLabel }, scale, allowed) {
+    const whole = Math.round(value * scale);
+    if (value === "" || whole < min || (scale > 1 && whole === 0))
+      throw new Error(`${ariaLabel}: found ${value || "no number"}; allowed: ${allowed}`);
+    return whole;
+  }
+
   function number(label, part, key) {
     const input = element("input", { type: "number", min: 0 });
-    return row(label, input, () => { part[key] = Math.max(0, Math.round(input.value)); },
+    return row(label, input, () => { part[key] = typed(input, 1, "a whole number from 0"); },
       () => { input.value = part[key]; });
   }
 
@@ -203,8 +207,10 @@
     keepTimer = setTimeout(keep, 300, JSON.stringify({ name: encodeURIComponent(system.name), parts }));
   }
 
-  function changed() {
+  // Runs the system after a change of it, which may refuse what it was given.
+  function changed(change = () => {}) {
     try {
+      change();
       run(false);
     } catch (error) {
       refuse(error.message);
