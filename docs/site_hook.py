@@ -5,10 +5,15 @@ Pages are read on GitHub, where links lead through the whole repository, and on 
 this folder only. So ARCHITECTURE.md and CONTRIBUTING.md join the site as pages, and a link to any
 other file outside of it becomes one to that file on GitHub. A link to nothing is left alone: MkDocs
 then finds it broken.
+
+If the playground has been made, each example that it has leads to it, as the playground's own
+addresses do.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -28,6 +33,9 @@ TOP_PAGES: Final = {
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
 }
+PLAYGROUND: Final = TOP / "build" / "playground.html"
+PLAYGROUND_DATA: Final = re.compile(r'id="data">(.*?)</script>', re.DOTALL)
+EXAMPLE: Final = re.compile(r"^### (\S+)$", re.MULTILINE)
 CODE_BLOCK: Final = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 LINK: Final = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 
@@ -48,7 +56,28 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, **_: ob
             lambda link: site_link(link[1], page.file.src_uri, config.extra["repository"]),
             parts[index],
         )
-    return "".join(parts)
+    found = "".join(parts)
+    if page.file.src_uri == "examples.md" and PLAYGROUND.exists():
+        return with_playground(found, PLAYGROUND)
+    return found
+
+
+def with_playground(markdown: str, playground: Path) -> str:
+    """Returns the text with a link below the heading of each example that the playground has.
+
+    Links are HTML, since MkDocs would look for the playground among the files of docs/.
+    """
+    data = PLAYGROUND_DATA.search(playground.read_text())
+    names = {one["name"] for one in json.loads(data[1])["examples"]} if data else set()
+
+    def linked(heading: re.Match[str]) -> str:
+        if heading[1] not in names:
+            return heading[0]
+        system = base64.b64encode(json.dumps({"name": heading[1]}).encode()).decode()
+        link = f"playground.html#&amp;system={system}"
+        return f'{heading[0]}\n\n<a href="{link}">Open in the playground</a>'
+
+    return EXAMPLE.sub(linked, markdown)
 
 
 def site_link(target: str, page: str, repository: str) -> str:

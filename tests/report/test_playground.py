@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import random
 import re
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs.playground import example, main, policies, write
+from docs.playground import example, examples, main, policies, write
+from docs.site_hook import TOP, with_playground
 from tests.support.browser import Page, acted, drawn, needs_browser, opened, violations
 from tests.support.building import said
 from tests.support.drawn_runs import DRAWN
@@ -244,3 +246,30 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     assert json.loads(base64.b64decode(kept))["parts"] == changed("hungry-guests", 200_000, task)
     assert set(notes[-2:]) == {"✗ the link has no system of this page"}
     assert drawn(dom, "shapes") > 20
+
+
+@needs_browser
+def test_an_example_of_the_site_opens_in_the_page(page: Path, tmp_path: Path) -> None:
+    """One visit follows all links that the site's page of examples has; the last opens the page."""
+    linked = with_playground((TOP / "docs" / "examples.md").read_text(), page)
+    links = dict(
+        re.findall(r'^### (\S+)\n\n<a href="playground.html(#[^"]+)"', linked, re.MULTILINE)
+    )
+    headings = set(re.findall(r"^### (\S+)$", linked, re.MULTILINE))
+    assert set(links) == headings & {one["name"] for one in examples()}
+    assert len(links) > 20
+    hashes = [html.unescape(one) for one in links.values()]
+    visit = f"""
+      const log = document.body.appendChild(document.createElement("pre"));
+      const shown = () => log.append(`[${{document.getElementById("example").value}} `
+        + `${{document.getElementById("said").className}}]`);
+      shown();
+      for (const hash of {json.dumps(hashes)}) {{
+        location.hash = hash;
+        window.dispatchEvent(new Event("hashchange"));
+        shown();
+      }}
+    """
+    dom = opened(acted(page, visit), tmp_path, hashes[-1])
+    seen = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
+    assert seen == [f"{name} soft" for name in (list(links)[-1], *links)]
