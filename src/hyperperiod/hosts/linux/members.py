@@ -13,6 +13,7 @@ A member is written KIND:WHAT:
                      containerd, CRI-O, LXC or systemd
     vm:NAME          the vcpus of a virtual machine of QEMU or libvirt: vcpu i belongs to the server
                      SERVER.i if there is one, else to SERVER
+    iothread:NAME    its iothreads, which serve its disks where QEMU is told so
     emulator:NAME    all other threads of that virtual machine
 
 Threads are those that are there now. What is said by cgroups lasts: libvirt's are those of the
@@ -34,9 +35,12 @@ from typing import Final
 
 from hyperperiod.model import InputError, MissingError
 
-KINDS: Final = ("cgroup", "unit", "pid", "thread", "name", "container", "vm", "emulator")
+OF_MACHINES: Final = ("vm", "iothread", "emulator")
+KINDS: Final = ("cgroup", "unit", "pid", "thread", "name", "container", *OF_MACHINES)
 VCPU_THREAD: Final = re.compile(r"CPU (\d+)/\w+")
 """How QEMU calls the thread of a vcpu, if it names its threads (libvirt has it do so)."""
+IOTHREAD: Final = re.compile(r"IO (?!mon_iothread$)")
+"""How QEMU calls the thread of an `-object iothread`; that of its monitor is none."""
 CONTAINER_FOLDER: Final = re.compile(
     r"(?:(?:docker|libpod|crio|cri-containerd|nspawn|lxc\.payload|machine)[-.])?(.+?)"
     r"(?:\.scope|\.service|\.slice)?"
@@ -108,10 +112,12 @@ def requests(
     if kind not in KINDS or not separator or not what:
         raise InputError("", None, "member", repr(member), f"KIND:WHAT, KIND: {', '.join(KINDS)}")
     cgroup = None
-    if kind in ("vm", "emulator") and not threads:
+    if kind in OF_MACHINES and not threads:
         cgroup = _libvirt(_virtual_machine(what, host), host)
     if kind == "emulator" and cgroup is not None:
-        return [f"attach {server} cgroup={cgroup}/!(vcpu*)"]
+        return [f"attach {server} cgroup={cgroup}/!(vcpu*|iothread*)"]
+    if kind == "iothread" and cgroup is not None and _iothreads(what, host):
+        return [f"attach {server} cgroup={cgroup}/iothread*"]
     if kind == "vm" and cgroup is not None:
         own = [index for index, _ in _vcpus(what, host) if f"{server}.{index}" in servers]
         rest = [f"attach {server} cgroup={cgroup}/vcpu*"] if server in servers else []
@@ -146,7 +152,13 @@ def _words(kind: str, what: str, host: KernelFiles) -> list[str]:
     if kind == "emulator":
         process = _virtual_machine(what, host)
         vcpus = {thread for _, thread in _vcpus(what, host)}
-        return [f"thread={number}" for number, _ in host.threads(process) if number not in vcpus]
+        return [
+            f"thread={number}"
+            for number, comm in host.threads(process)
+            if number not in vcpus and not IOTHREAD.match(comm)
+        ]
+    if kind == "iothread":
+        return [f"thread={number}" for number in _iothreads(what, host)]
     found = [
         number
         for process in sorted(host.processes())
@@ -169,7 +181,7 @@ def names_of(kind: str, host: KernelFiles | None = None) -> list[str]:
             one.name for ending in ("scope", "service") for one in host.cgroups.rglob(f"*.{ending}")
         )
         return sorted({match[1] for name in folders if (match := CONTAINER_FOLDER.fullmatch(name))})
-    return sorted(virtual_machines(host)) if kind in ("vm", "emulator") else []
+    return sorted(virtual_machines(host)) if kind in OF_MACHINES else []
 
 
 def _of_vcpu(server: str, index: int, servers: Sequence[str]) -> str:
@@ -216,6 +228,16 @@ def _vcpus(name: str, host: KernelFiles) -> list[tuple[int, int]]:
         allowed = "threads that QEMU names: -name NAME,debug-threads=on, as libvirt has it"
         raise InputError("", None, "member vm", f"no vcpus of {name!r}", allowed)
     return sorted(found)
+
+
+def _iothreads(name: str, host: KernelFiles) -> list[int]:
+    """The iothreads of a virtual machine."""
+    threads = host.threads(_virtual_machine(name, host))
+    found = [number for number, comm in threads if IOTHREAD.match(comm)]
+    if not found:
+        allowed = "-object iothread,id=ID, and names of threads: -name NAME,debug-threads=on"
+        raise InputError("", None, "member iothread", f"no iothreads of {name!r}", allowed)
+    return found
 
 
 def _libvirt(process: int, host: KernelFiles) -> str | None:
