@@ -201,6 +201,9 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
       instant();
       for (const what of ["back", "back"]) press(what);
       instant();
+      choose("overload");
+      press("next");
+      instant();
       choose("hungry-guests");
       for (const wcet of [9e5, 4e5]) set("add_task 0 wcet_ns", wcet);
       for (const period of [1.5e6, 8e6]) set("add_task 0 period_ns", period);
@@ -224,8 +227,8 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     """
     dom = opened(acted(page, visit), tmp_path, f"#zoom=0ns,40000000ns&system={link(200_000)}")
     notes = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
-    *ran, linked, before, typed, label, zero, shown, after, swapped, focus = notes[:-7]
-    instant, first, further, refused, kept = notes[-7:-2]
+    *ran, linked, before, typed, label, zero, shown, after, swapped, focus = notes[:-8]
+    instant, first, missed, further, refused, kept = notes[-8:-2]
     assert len(ran) > 20
     assert all(re.match(r"\d+ records of ", one) for one in (*ran, swapped))
     assert (before, after) == ("0", str(misses_with(200_000)))
@@ -240,6 +243,10 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
         "and the spare pays: the slack rule spare, until 8 µs at the latest"
     )
     assert first.startswith("the spare has 6 µs again; ")
+    assert (
+        "frame, job 0, has missed its deadline: of 40 ms it ran for 16 ms, "
+        "others came first (control) for 24 ms" in missed
+    )
     assert further == "0"
     assert refused == "✗ a budget is zero or above its period"
     task = {"period_ns": 8_000_000, "wcet_ns": 400_000, "bcet_ns": 320_000}

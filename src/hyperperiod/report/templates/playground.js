@@ -255,7 +255,8 @@
 
   function tellInstant({ detail }) {
     now = detail;
-    const lines = records.filter((one) => one.time === now).map(sentence).filter(Boolean);
+    const at = ({ kind, time, value }) => (kind === Kind.MISS ? value : time); // the deadline
+    const lines = records.filter((one) => at(one) === now).map(sentence).filter(Boolean);
     document.getElementById("instant").replaceChildren(
       ...lines.map((text) => element("li", { textContent: text })));
   }
@@ -273,10 +274,55 @@
       case Kind.DEPLETE: return `${nameOf(one.vcpu)} has nothing left`;
       case Kind.RELEASE: return `${job} is released`;
       case Kind.COMPLETE: return `${job} is done after ${showTimeline.timeText(one.value)}`;
-      case Kind.MISS: return `${job} has missed its deadline`;
+      case Kind.MISS: return `${job} has missed its deadline: ${whyMissed(one)}`;
       case Kind.SWAP: return `from here on ${policyOf(one.value).name}`;
       default: return null; // who has work follows from these
     }
+  }
+
+  // What became of the time from the release of a job to its deadline.
+  function whyMissed({ task, job, value: time }) {
+    const { vcpus, tasks } = system.data;
+    const { vcpu } = system.parts.filter((one) => "wcet_ns" in one)[task];
+    const its = vcpus.map((_, at) => at).filter((at) =>
+      vcpus[at].domain === tasks[task].domain && (vcpu ?? at) === at);
+    const release = records.find((one) =>
+      one.kind === Kind.RELEASE && one.task === task && one.job === job).time;
+    const spent = { ran: 0, domain: 0, empty: 0, others: 0 };
+    const names = new Set();
+    const on = new Map(); // what each pcpu does
+    const empty = new Set();
+    let last = 0;
+    const pass = (until) => {
+      const length = until - Math.max(last, release);
+      last = until;
+      if (length <= 0) return;
+      const runs = [...on.values()];
+      if (runs.some((one) => one.task === task && one.job === job)) spent.ran += length;
+      else if (runs.some((one) => its.includes(one.vcpu))) spent.domain += length;
+      else if (its.every((at) => empty.has(at))) spent.empty += length;
+      else {
+        spent.others += length;
+        for (const { kind, vcpu: id, payer } of runs)
+          names.add(nameOf(kind === Kind.RUN ? id : payer)); // who pays for an idle pcpu
+      }
+    };
+    for (const one of records.filter((one) => one.time <= time)) {
+      pass(one.time);
+      if (one.kind === Kind.RUN || one.kind === Kind.IDLE) on.set(one.pcpu, one);
+      else if (one.kind === Kind.DEPLETE) empty.add(one.vcpu);
+      else if (one.kind === Kind.REPLENISH) empty.delete(one.vcpu);
+    }
+    names.delete(undefined); // a pcpu that is idle for nobody
+    const own = its.map(nameOf).join(" and ");
+    const said = [
+      [spent.ran, "it ran"],
+      [spent.domain, `other jobs of ${own} ran`],
+      [spent.empty, `${own} had nothing left`],
+      [spent.others, `others came first${names.size ? ` (${[...names].join(", ")})` : ""}`],
+    ];
+    return `of ${showTimeline.timeText(time - release)} ${said.filter(([length]) => length)
+      .map(([length, what]) => `${what} for ${showTimeline.timeText(length)}`).join(", ")}`;
   }
 
   // The rules in force, by their words.

@@ -137,6 +137,7 @@ function showMiss(miss) {
   const half = win ? Math.max(time - moment.release, moment.finish - time) * 1.5
     : data.overview.column * 50;
   show(time - half, time + half);
+  if (win) canvas.dispatchEvent(new CustomEvent("instant", { detail: time }));
 }
 
 // What the page knows to happen, by time: pairs of an instant and what it is.
