@@ -32,11 +32,9 @@ function whoDiffers(own, first, index) {
     const end = Math.min(own[at + 1], first[other + 1]);
     if (start < end && vcpu(own, at) !== vcpu(first, other)) {
       const last = found.at(-1);
-      if (last && last.end === start) last.end = end;
-      else {
-        const text = beside(pcpu, whoRuns(own, at), whoRuns(first, other), index);
-        found.push({ start, end, isGrave: false, text });
-      }
+      const text = beside(pcpu, whoRuns(own, at), whoRuns(first, other), index);
+      if (last && last.end === start && last.text === text) last.end = end;
+      else found.push({ start, end, isGrave: false, text });
     }
     if (own[at + 1] === end) at += SPAN;
     else other += SPAN;
@@ -52,7 +50,7 @@ function outcomeDiffers(own, first, index, win) {
   const found = [];
   const response = (jobs, at) => (jobs[at + 2] < 0 ? -1 : jobs[at + 2] - jobs[at]);
   const words = (jobs, at) => (jobs[at + 4] ? "✗ " : "")
-    + (jobs[at + 2] < 0 ? "not finished" : timeText(response(jobs, at)));
+    + (jobs[at + 2] < 0 ? "not finished here" : timeText(response(jobs, at)));
   for (let at = 0; at < own.length; at += JOB) {
     const other = places.get(own[at + 3]);
     if (other === undefined) continue;

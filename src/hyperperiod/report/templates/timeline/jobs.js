@@ -123,6 +123,7 @@ function toWorst() {
     const { deadline } = data.tasks[moment.task] || {};
     return deadline ? (moment.finish - moment.release) / deadline : 0;
   };
+  if (!misses.length && !own.length) return;
   const worst = [...misses, ...own].reduce((a, b) => (excess(b) > excess(a) ? b : a));
   if ("time" in worst) showMiss(worst);
   else go(...worst.moment.view);

@@ -120,7 +120,7 @@ function describeJob(row, time, win) {
     ? `finished ${timeText(finish)}, after ${timeText(finish - release)}`
     : "not finished in what is shown");
   if (missed) lines.push("✗ missed its deadline");
-  if (running) lines.push(`running on pcpu ${running[2]}`);
+  if (running) lines.push(`running on ${pcpuName(running[2])}`);
   if (waiting) lines.push(`${waiting} more jobs were waiting when this window began`);
   return lines;
 }
