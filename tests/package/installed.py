@@ -8,7 +8,6 @@ come from the environment of the tests, by name, so that no network is needed.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from tests.support.building import once
 
 TOP = Path(__file__).parents[2]
 BUILD = "import scikit_build_core.build as b, sys; b.build_wheel(sys.argv[1])"
@@ -28,17 +28,15 @@ def wheel(factory: pytest.TempPathFactory) -> Path:
 
     The folder of objects is that of `make build`: what is compiled is not compiled again.
     """
-    base = factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "wheel"
-    folder.mkdir(exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not any(folder.glob("*.whl")):
-            done = subprocess.run(
-                [sys.executable, "-c", BUILD, str(folder)], cwd=TOP, capture_output=True, text=True
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
-    (built,) = folder.glob("*.whl")
+
+    def build(folder: Path) -> None:
+        folder.mkdir()
+        done = subprocess.run(
+            [sys.executable, "-c", BUILD, str(folder)], cwd=TOP, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    (built,) = once(factory, "wheel", build).glob("*.whl")
     return built
 
 

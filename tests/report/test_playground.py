@@ -201,9 +201,11 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
       instant();
       for (const what of ["back", "back"]) press(what);
       instant();
-      choose("overload");
-      press("next");
-      instant();
+      for (const late of ["overload", "late-packets-sedf"]) {
+        choose(late);
+        press("next");
+        instant();
+      }
       choose("hungry-guests");
       for (const wcet of [9e5, 4e5]) set("add_task 0 wcet_ns", wcet);
       for (const period of [1.5e6, 8e6]) set("add_task 0 period_ns", period);
@@ -227,8 +229,8 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     """
     dom = opened(acted(page, visit), tmp_path, f"#zoom=0ns,40000000ns&system={link(200_000)}")
     notes = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
-    *ran, linked, before, typed, label, zero, shown, after, swapped, focus = notes[:-8]
-    instant, first, missed, further, refused, kept = notes[-8:-2]
+    *ran, linked, before, typed, label, zero, shown, after, swapped, focus = notes[:-9]
+    instant, first, missed, packet, further, refused, kept = notes[-9:-2]
     assert len(ran) > 20
     assert all(re.match(r"\d+ records of ", one) for one in (*ran, swapped))
     assert (before, after) == ("0", str(misses_with(200_000)))
@@ -246,6 +248,12 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     assert (
         "frame, job 0, has missed its deadline: of 40 ms it ran for 16 ms, "
         "others came first (control) for 24 ms" in missed
+    )
+    assert packet == (
+        "work, job 0, has missed its deadline: of 400 µs it ran for 10 µs, beside-1 had no budget "
+        "for 387 µs, others came first (service-1, service-2, service-3) for 3 µs; "
+        "work, job 0, has missed its deadline: of 400 µs it ran for 6 µs, beside-0 had no budget "
+        "for 391 µs, others came first (driver) for 3 µs"
     )
     assert further == "0"
     assert refused == "✗ a budget is zero or above its period"

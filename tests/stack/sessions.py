@@ -7,7 +7,6 @@ folders: whoever comes first boots the machine, the others wait and read.
 
 from __future__ import annotations
 
-import fcntl
 import pickle
 import re
 import shutil
@@ -15,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
-from tests.support.building import make, shared_folder
+from tests.support.building import make, once, shared_folder
 from tests.support.xen_images import dom0, image, tools
 
 from hyperperiod.hosts.xen.dom0_machine import DOM0, Machine, Ran, require_exact_clock
@@ -77,13 +76,9 @@ def run_session(
     if exact:
         need_exact_clock()
     folder = shared_folder(factory) / f"stack-{name}"
-    folder.mkdir(exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        kept = folder / "ran"
-        if kept.exists():
-            ran: Ran = pickle.loads(kept.read_bytes())
-            return ran
+
+    def boot(kept: Path) -> None:
+        folder.mkdir(exist_ok=True)
         xen = image(flavour)
         tools()
         make("tests/stack/Makefile")
@@ -92,6 +87,7 @@ def run_session(
         session |= {"names": "".join(f"{one}\n" for one in scenarios).encode()}
         session |= {"rounds": f"{rounds}\n".encode(), **(files or {})}
         machine = Machine(xen, dom0(), pcpus, exact, f"{DOM0} {boot_line}")
-        ran = machine.run(folder, session, limit_s)
-        kept.write_bytes(pickle.dumps(ran))
-        return ran
+        kept.write_bytes(pickle.dumps(machine.run(folder, session, limit_s)))
+
+    ran: Ran = pickle.loads(once(factory, f"stack-{name}.ran", boot).read_bytes())
+    return ran

@@ -47,6 +47,7 @@ class Widening:
         self.system, self.items = system, items
         self.proved, self.expired = proved, expired
         self.best: System | None = None
+        self._refused: set[tuple[Candidate, ...]] = set()  # shares of a coarse grid are often equal
 
     def run(self) -> None:
         for chosen in self._wide():
@@ -90,12 +91,15 @@ class Widening:
                             low = middle + 1
 
     def _holds(self, chosen: Sequence[Candidate]) -> bool:
+        if tuple(chosen) in self._refused:
+            return False
         domains = list(self.system.domains)
         for item, one in zip(self.items, chosen, strict=True):
             interface = Interface(period_ns=one.period_ns, budget_ns=one.budget_ns)
             domains[item.index] = domains[item.index].replace(**served_by(interface))
         system = self.system.replace(domains=tuple(domains))
         if not self.proved(system):
+            self._refused.add(tuple(chosen))
             return False
         self.best = system
         return True

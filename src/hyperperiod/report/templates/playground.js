@@ -284,11 +284,14 @@
   function whyMissed({ task, job, value: time }) {
     const { vcpus, tasks } = system.data;
     const { vcpu } = system.parts.filter((one) => "wcet_ns" in one)[task];
-    const its = vcpus.map((_, at) => at).filter((at) =>
-      vcpus[at].domain === tasks[task].domain && (vcpu ?? at) === at);
+    const domains = vcpus.map((_, at) => at).filter((at) => vcpus[at].domain === tasks[task].domain);
+    const its = vcpu === null ? domains : [domains[vcpu]]; // it may be pinned to one of them
     const release = records.find((one) =>
       one.kind === Kind.RELEASE && one.task === task && one.job === job).time;
+    const { is_global: isGlobal, pcpus } = setUp();
+    const where = new Set(isGlobal ? Array(pcpus).keys() : its.map((at) => all("add_vcpu")[at].pcpu));
     const spent = { ran: 0, domain: 0, empty: 0, others: 0 };
+    const isUnpaid = (one) => one.kind === Kind.IDLE && one.payer === -1; // nobody may have it
     const names = new Set();
     const on = new Map(); // what each pcpu does
     const empty = new Set();
@@ -297,10 +300,10 @@
       const length = until - Math.max(last, release);
       last = until;
       if (length <= 0) return;
-      const runs = [...on.values()];
+      const runs = [...on.values()].filter((one) => where.has(one.pcpu));
       if (runs.some((one) => one.task === task && one.job === job)) spent.ran += length;
       else if (runs.some((one) => its.includes(one.vcpu))) spent.domain += length;
-      else if (its.every((at) => empty.has(at))) spent.empty += length;
+      else if (its.every((at) => empty.has(at)) || runs.every(isUnpaid)) spent.empty += length;
       else {
         spent.others += length;
         for (const { kind, vcpu: id, payer } of runs)
@@ -313,12 +316,13 @@
       else if (one.kind === Kind.DEPLETE) empty.add(one.vcpu);
       else if (one.kind === Kind.REPLENISH) empty.delete(one.vcpu);
     }
+    pass(time);
     names.delete(undefined); // a pcpu that is idle for nobody
     const own = its.map(nameOf).join(" and ");
     const said = [
       [spent.ran, "it ran"],
       [spent.domain, `other jobs of ${own} ran`],
-      [spent.empty, `${own} had nothing left`],
+      [spent.empty, `${own} had no budget`],
       [spent.others, `others came first${names.size ? ` (${[...names].join(", ")})` : ""}`],
     ];
     return `of ${showTimeline.timeText(time - release)} ${said.filter(([length]) => length)
