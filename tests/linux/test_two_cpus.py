@@ -60,13 +60,19 @@ busybox sleep 0.1
 load pin $2 1
 busybox sleep 0.1
 """
-# A server without any cpu has no threads; when the cpu is back they may run everywhere.
+# A server without any cpu has no threads; when the cpu is back they may run everywhere, and one of
+# the first two is waited for there: on a busy host that takes a while.
 GONE = f"""\
 echo 0 >{CPU}
 busybox sleep 0.3
 ask status
 busybox cp /tmp/answer /left/$phase/without
 echo 1 >{CPU}
+set -- $loads
+for look in $(busybox seq 50); do
+    busybox cut -d ' ' -f 39 /proc/$1/stat /proc/$2/stat | busybox grep -q 1 && break
+    busybox sleep 0.1
+done
 busybox sleep 0.3
 """
 # What they are promised is more than the one cpu that stays has.
