@@ -4,9 +4,9 @@
     python -m docs.playground build/playground.html [SYSTEM.toml ...]
 
 The simulator is build/wasm/simulator.wasm (`make playground` makes both). An example is what the
-simulator is told of a system, whose interfaces are computed here, and what the timeline of its
-report says beside the records. What the page does with them is in report/templates/playground.js.
-Systems that are named are there in the place of the examples. Exit code 2: one cannot be.
+simulator is told of a system, whose interfaces are computed here. What the page does with it is in
+report/templates/playground.js. Systems that are named are there in the place of the examples. Exit
+code 2: one cannot be.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import base64
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -24,24 +23,15 @@ from typing import Any, Final
 from hyperperiod import InputError
 from hyperperiod.analysis import resolve
 from hyperperiod.hosts.described import describe
-from hyperperiod.hosts.header import make_header
-from hyperperiod.hosts.sim import HOST, TASK_COUNTS, run
+from hyperperiod.hosts.sim import TASK_COUNTS
 from hyperperiod.model import PRESETS, Budget, Order, Scheduler, Scope, Slack, load_system
 from hyperperiod.model.policy import legal_policies
-from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.page import render
-from hyperperiod.report.timeline import first_view_ns, timeline
-from hyperperiod.report.windows import choose
+from hyperperiod.report.palette import COLORS
 from hyperperiod.resources import SYSTEMS
-from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind, read
+from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind
 
 MODULE: Final = Path(__file__).parents[1] / "build" / "wasm" / "simulator.wasm"
-VIEWS: Final = 10
-"""How many first views a run is long, and one after the last swap or change ..."""
-RECORDS: Final = 8_000
-"""... or less, until it has no more records than this, so that it follows a slider."""
-MOST_RECORDS: Final = 100_000
-"""More are too many for the page to draw."""
 MOST_VCPUS: Final = 64
 """On one pcpu, or of one policy for all pcpus: the module has no larger engine."""
 
@@ -70,7 +60,7 @@ def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None
             "orders": list(Order),
             "slacks": list(Slack),
             "columns": TASK_COUNTS,
-            "mostRecords": MOST_RECORDS,
+            "colors": COLORS,
         },
     )
 
@@ -101,39 +91,13 @@ def example(file: Path) -> dict[str, Any]:
     system = resolve(load_system(file, pinned=True))
     if system.major_frame_ns is not None:
         raise InputError(str(file), None, "policy", "table", "a policy with servers")
-    view_ns = first_view_ns(make_header(system, HOST, 1, 1, guarantees=False))
-    late_ns = [one.at_ns for one in system.swaps] + [one.at_ns for one in system.changes]
-    least_ns = max(late_ns, default=0) + view_ns
-    horizon_ns = max(VIEWS * view_ns, least_ns)
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "run.hpt"
-        while True:
-            run(system, horizon_ns, trace_path=trace)
-            header, records = read(trace)
-            if len(records) <= RECORDS or horizon_ns == least_ns:
-                break
-            horizon_ns = max(horizon_ns // 2, least_ns)
-        if len(records) > MOST_RECORDS:
-            found = f"{len(records)} in {horizon_ns} ns"
-            raise InputError(str(file), None, "records", found, f"at most {MOST_RECORDS}")
-        # A policy under which every server is drawn, the spare among them.
-        header = {**header, "budget": Budget.DEFERRABLE, "slack": Slack.SPARE}
-        chosen = choose(records, [], view_ns)
-        data = timeline(header, records, chosen, Meter(silent, len(records)))
-    parts = describe(system, horizon_ns, 1)
+    parts = describe(system, 1, 1)
     vcpus = Counter(one["pcpu"] for one in parts if one["part"] in ("add_vcpu", "add_change"))
     vcpus.pop(None, None)
     if (most := max(vcpus.values())) > MOST_VCPUS:
         raise InputError(str(file), None, "vcpus", f"{most} on one pcpu", f"at most {MOST_VCPUS}")
-    for window in data["windows"]:
-        window |= {"pcpus": [[] for _ in window["pcpus"]], "points": [], "jobs": [], "swaps": []}
-    return {
-        "name": file.stem,
-        "description": system.description or "",
-        "parts": parts,
-        "etfs": [task.etf.as_integer_ratio() for one in system.domains for task in one.tasks],
-        "data": data,
-    }
+    parts[0]["horizon_ns"] = None  # the page chooses it
+    return {"name": file.stem, "description": system.description or "", "parts": parts}
 
 
 def main() -> int:

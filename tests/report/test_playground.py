@@ -21,30 +21,38 @@ from tests.support.drawn_runs import DRAWN
 from tests.support.in_wasm import TEMPLATES, built
 
 from hyperperiod.analysis import resolve
+from hyperperiod.hosts.described import describe
 from hyperperiod.hosts.sim import run
 from hyperperiod.model import Scope, load_system
 from hyperperiod.report.meter import Meter, silent
-from hyperperiod.report.timeline import timeline
+from hyperperiod.report.palette import COLORS
+from hyperperiod.report.timeline import first_view_ns, timeline
 from hyperperiod.report.windows import choose
 from hyperperiod.resources import SYSTEMS
-from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind, read
+from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind, has_one_spare, read
 
 MOST_BYTES = 3_000_000
 FLIGHT_CONTROL = SYSTEMS / "flight-control.toml"
+HORIZON_NS = 800_000_000
+"""What the page chooses for the two examples that are changed here: ten of their first views."""
 READER = """
   const { readFileSync } = require("node:fs");
   const [script, file] = process.argv.slice(1);
   const { Kind, Flag, runs } = JSON.parse(readFileSync(file));
-  const source = `${readFileSync(script, "utf8")}; return [recordsOf, windowOf];`;
-  const [recordsOf, windowOf] = new Function("Kind", "Flag", source)(Kind, Flag);
-  const nameOf = (names) => (rules) => names[rules];
-  console.log(JSON.stringify(runs.map(({ records, data, names }) =>
-    windowOf(recordsOf(new Uint8Array(readFileSync(records))), data, nameOf(names)))));
+  const source = `${readFileSync(script, "utf8")}; return [recordsOf, windowOf, dataOf];`;
+  const [recordsOf, windowOf, dataOf] = new Function("Kind", "Flag", source)(Kind, Flag);
+  console.log(JSON.stringify(runs.map(({ records, parts, colors, drawn, withSpare, names }) => {
+    const data = dataOf(parts, colors, withSpare);
+    const servers = drawn ? data.servers : [];
+    const bytes = new Uint8Array(readFileSync(records));
+    const win = windowOf(recordsOf(bytes), { ...data, servers }, (rules) => names[rules]);
+    return { ...data, servers, windows: [{ ...win, view: data.windows[0].view }] };
+  })));
 """
 
 
-def test_the_window_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
-    """The script's reading of records against Python's, for drawn systems of every kind."""
+def test_the_timeline_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
+    """What the script makes of parts and records against Python, for drawn systems of every kind."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed: apt-get install nodejs")
@@ -55,22 +63,28 @@ def test_the_window_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
         run(system, horizon_ns, trace_path=trace)
         header, records = read(trace)
         bare.write_bytes(records.tobytes())
-        data = timeline(header, records, choose(records, [], 1), Meter(silent, len(records)))
+        view_ns = first_view_ns(header)
+        data = timeline(header, records, choose(records, [], view_ns), Meter(silent, len(records)))
         names = {
             one["budget"] | one["order"] << 8 | one["slack"] << 16: one["name"]
             for one in policies(system.policy.scope)
         }
-        runs.append({"records": str(bare), "data": data, "names": names})
-        expected.append({**data["windows"][0], "view": None})
+        parts = describe(system, horizon_ns, 1)
+        told = {"colors": COLORS, "drawn": header["budget"] != "sporadic", "names": names}
+        spare = {"withSpare": has_one_spare(header)}
+        runs.append({"records": str(bare), "parts": parts, **told, **spare})
+        own = {**data["windows"][0], "view": [0, view_ns]}
+        sums = {"wholeEnd", "allRecords"}  # of the trace
+        expected.append({key: data[key] for key in data.keys() - sums} | {"windows": [own]})
     flags = {"SECOND_PAYER": SECOND_PAYER, "EXTRA": EXTRA, "STOLEN": STOLEN}
     kinds = {kind.name: kind.value for kind in Kind}
     asked = tmp_path / "runs.json"
     asked.write_text(json.dumps({"Kind": kinds, "Flag": flags, "runs": runs}))
     found = json.loads(said(node, "-e", READER, TEMPLATES / "records.js", asked))
-    for one, window in zip(found, expected, strict=True):
-        assert {**one, "view": None} == window
-    assert sum(len(window["swaps"]) for window in found) > 2
-    assert sum(len(window["points"]) for window in found) > 50
+    assert found == json.loads(json.dumps(expected))
+    windows = [one["windows"][0] for one in found]
+    assert sum(len(window["swaps"]) for window in windows) > 2
+    assert sum(len(window["points"]) for window in windows) > 50
 
 
 def test_policies_are_those_that_a_system_file_can_name() -> None:
@@ -98,12 +112,11 @@ def test_the_page_keeps_the_rules_of_axe(page: Path, tmp_path: Path) -> None:
 
 def misses_with(budget_ns: int) -> int:
     """What flight-control misses in the page's horizon if its first server has this budget."""
-    one = example(FLIGHT_CONTROL)
     system = resolve(load_system(FLIGHT_CONTROL, pinned=True))
     first, *others = system.domains
     assert first.interface is not None
     less = first.replace(interface=first.interface.replace(budget_ns=budget_ns))
-    result = run(system.replace(domains=(less, *others)), one["parts"][0]["horizon_ns"])
+    result = run(system.replace(domains=(less, *others)), HORIZON_NS)
     assert sum(task.misses for task in result.tasks) > 0
     return sum(task.misses for task in result.tasks)
 
@@ -111,6 +124,8 @@ def misses_with(budget_ns: int) -> int:
 def changed(name: str, budget_ns: int, task: dict[str, int]) -> list[dict[str, Any]]:
     """The parts of an example whose first server and task have these values."""
     parts: list[dict[str, Any]] = example(SYSTEMS / f"{name}.toml")["parts"]
+    assert parts[0]["horizon_ns"] is None
+    parts[0]["horizon_ns"] = HORIZON_NS
     next(part for part in parts if part["part"] == "add_vcpu")["budget_ns"] = budget_ns
     next(part for part in parts if part["part"] == "add_task").update(task)
     return parts
