@@ -22,7 +22,10 @@ from typing import Any, Final
 
 from hyperperiod import InputError
 from hyperperiod.analysis import resolve
+from hyperperiod.analysis.domains.harmonic_supply import refusal
+from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.hosts.described import describe
+from hyperperiod.hosts.priorities import LAST
 from hyperperiod.hosts.sim import TASK_COUNTS
 from hyperperiod.model import PRESETS, Budget, Order, Scheduler, Scope, Slack, load_system
 from hyperperiod.model.policy import legal_policies
@@ -66,17 +69,32 @@ def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None
 
 
 def policies(scope: Scope) -> list[dict[str, Any]]:
-    """The policies of a scope, those with names first: name, rules in words, rules by number."""
+    """The policies of a scope, those with names first: name, rules by number.
+
+    With them goes the shape of the supply that is proved of their servers, and of ordinary ones,
+    which lose slices and have this priority; None where nothing is, or none are; and whether the
+    harmonic supply is sound for tasks that are in step.
+    """
     known = {one.rules: one for one in reversed(PRESETS.values())}  # the first of several names
     legal = sorted(legal_policies(), key=lambda one: one.rules not in known)
     return [
         {
             "name": str(known.get(one.rules, "+".join((one.budget, one.order, one.slack)))),
             **{rule: getattr(one, rule).code for rule in ("budget", "order", "slack")},
+            "harmonic": refusal(one.budget, None, ()) is None,
+            "supply": _supply(Rules.of(one)),
+            "ordinary": LAST if one.order is Order.FP_EDF else None,
+            "ordinarySupply": _supply(Rules.of(one)._replace(budget=Budget.SLICE_ONCE)),
         }
         for one in legal
         if one.scope is scope
     ]
+
+
+def _supply(rules: Rules) -> str | None:
+    """Returns the shape of the supply bound that is proved under these rules, if one is."""
+    proof = find_proof(rules)
+    return None if proof is None else proof.supply.name.lower()
 
 
 def examples() -> Iterator[dict[str, Any]]:

@@ -19,13 +19,14 @@ def describe(system: System, horizon_ns: int, seed: int) -> list[dict[str, Any]]
     """The parts of a system whose interfaces are known: "part" names each, then come its values.
 
     Values stand in the order of the native function, times in nanoseconds; None is none. Before
-    them domains, tasks and flows have their "name", tasks their "etf" as two numbers, none of which
-    the simulator is told. InputError for what it cannot run.
+    them domains, tasks and flows have their "name", tasks their "etf" as two numbers, the system
+    its "sbf", none of which the simulator is told. InputError for what it cannot run.
     """
     scenario = make_scenario(system, horizon_ns, seed, kind=_Described)
     assert isinstance(scenario, _Described)
     tasks = [task for domain in system.domains for task in domain.tasks]
     named = {
+        "set_up": iter([{"sbf": system.sbf}]),
         "add_domain": iter([{"name": domain.name} for domain in system.domains]),
         "add_task": iter(
             [{"name": task.name, "etf": list(task.etf.as_integer_ratio())} for task in tasks]

@@ -224,6 +224,7 @@
     const win = windowOf(records, data, (rules) => policyOf(rules).name);
     showTimeline(
       { ...data, wholeEnd: win.end, allRecords: win.records, windows: [{ ...win, view }] }, isNew);
+    tellCurves();
     tell(run.counts, performance.now() - began);
     document.getElementById("instant").replaceChildren();
     clearTimeout(keepTimer);
@@ -272,6 +273,73 @@
     said.className = "soft";
     said.textContent = `${records.length} records of ${showTimeline.timeText(setUp().horizon_ns)}, `
       + `simulated and drawn in ${Math.round(took)} ms`;
+  }
+
+  // --- supply and demand -----------------------------------------------------------------------
+
+  const WIDE = [54, 326, 12, 150]; // left, right, top and bottom of a plot
+  const SAMPLES = 280; // of a curve: about a dot of the plot each
+
+  function drawing(kind, attributes, ...children) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", kind);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  }
+
+  // A picture for each server: its supply, the demand of its tasks, and what the run has shown.
+  function tellCurves() {
+    const policy = policyOf(ruleOf(setUp()));
+    document.getElementById("curves").replaceChildren(...system.data.vcpus.map((vcpu, id) => {
+      const { why, ...curves } = supplyOf(system.parts, id, policy, schedulers);
+      const { color } = system.data.domains[vcpu.domain];
+      const name = element("figcaption", { textContent: vcpu.name, className: "name" });
+      const parts = why ? [element("p", { className: "note", textContent: why })]
+        : pictureOf(vcpu.name, color, all("add_vcpu")[id], curves, seenSupply(records, id, curves.step));
+      return element("figure", { className: "chart card" }, name, ...parts);
+    }));
+  }
+
+  function pictureOf(name, color, server, { dark, supply, demand, step }, seen) {
+    const { timeText } = showTimeline;
+    const end = Math.ceil(Math.max(dark + 2 * server.period_ns, ...demand.map((one) => one.until)) * 1.08);
+    const at = (number, until = end) => Math.floor((until * number) / SAMPLES);
+    const points = (curve, until = end) => Array.from({ length: SAMPLES + 1 }, (_, number) =>
+      [at(number, until), curve(at(number, until))]);
+    const seenPoints = [];
+    for (let number = 0; number <= SAMPLES; number += 4) { // dearer than the others
+      const least = seen(at(number));
+      if (least !== null) seenPoints.push([at(number), least]);
+    }
+    const curves = [
+      ...demand.map((one) => ({ style: "demand", points: points(one.at, Math.min(end, one.until)) })),
+      { style: "supply", points: points(supply) },
+      { style: "seen", points: seenPoints },
+    ];
+    const most = Math.max(1, ...curves.flatMap((one) => one.points.map(([, amount]) => amount)));
+    const [left, right, top, bottom] = WIDE;
+    const x = (time) => left + ((right - left) * time) / end;
+    const y = (amount) => bottom - ((bottom - top) * amount) / most;
+    const text = (where, words) => drawing("text", where, words);
+    const svg = drawing("svg", { viewBox: "0 0 340 172", role: "img" },
+      drawing("title", {}, `Supply and demand of ${name} in windows up to ${timeText(end)}`),
+      drawing("path", { class: "axis", d: `M${left} ${top}V${bottom}H${right}` }),
+      text({ x: left - 4, y: top + 8, "text-anchor": "end" }, timeText(most)),
+      text({ x: left, y: bottom + 16 }, "0"),
+      text({ x: right, y: bottom + 16, "text-anchor": "end" }, `window ${timeText(end)}`),
+      ...curves.map(({ style, points: line }) => drawing("path", { class: style,
+        style: style === "supply" ? `stroke: ${color}` : "",
+        d: line.map(([time, amount], place) => `${place ? "L" : "M"}${x(time).toFixed(1)} ${y(amount).toFixed(1)}`).join("") })),
+      ...demand.filter((one) => one.name).map((one) => drawing("circle",
+        { class: "due", cx: x(one.until), cy: y(one.at(one.until)), r: 3 },
+        drawing("title", {}, `${one.name}: deadline ${timeText(one.until)}`))));
+    const [budget, period, none] = [server.budget_ns, server.period_ns, dark].map(timeText);
+    const lacks = seenPoints.find(([time, amount]) => amount < supply(time));
+    const from = step ? `, from a multiple of ${period} on` : "";
+    const words = lacks
+      ? `✗ it does not get its budget: only ${timeText(lacks[1])} in a window of ${timeText(lacks[0])}`
+      : `${budget} in ${period}: none for ${none} at most${from}`;
+    return [svg, element("p", { className: `note${lacks ? " bad" : ""}`, textContent: words })];
   }
 
   // --- instant by instant ----------------------------------------------------------------------
