@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import base64
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,19 +23,17 @@ from hyperperiod import InputError
 from hyperperiod.analysis import resolve
 from hyperperiod.analysis.domains.harmonic_supply import refusal
 from hyperperiod.analysis.proofs import Rules, find_proof
-from hyperperiod.hosts.described import describe
 from hyperperiod.hosts.priorities import LAST
 from hyperperiod.hosts.sim import TASK_COUNTS
 from hyperperiod.model import PRESETS, Budget, Order, Scheduler, Scope, Slack, load_system
 from hyperperiod.model.policy import legal_policies
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import COLORS
+from hyperperiod.report.playground import parts_of
 from hyperperiod.resources import SYSTEMS
 from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind
 
 MODULE: Final = Path(__file__).parents[1] / "build" / "wasm" / "simulator.wasm"
-MOST_VCPUS: Final = 64
-"""On one pcpu, or of one policy for all pcpus: the module has no larger engine."""
 
 
 def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None:
@@ -107,14 +104,7 @@ def examples() -> Iterator[dict[str, Any]]:
 def example(file: Path) -> dict[str, Any]:
     """A system as the page needs it. InputError for what the simulator or the page does not run."""
     system = resolve(load_system(file, pinned=True))
-    if system.major_frame_ns is not None:
-        raise InputError(str(file), None, "policy", "table", "a policy with servers")
-    parts = describe(system, 1, 1)
-    vcpus = Counter(one["pcpu"] for one in parts if one["part"] in ("add_vcpu", "add_change"))
-    vcpus.pop(None, None)
-    if (most := max(vcpus.values())) > MOST_VCPUS:
-        raise InputError(str(file), None, "vcpus", f"{most} on one pcpu", f"at most {MOST_VCPUS}")
-    parts[0]["horizon_ns"] = None  # the page chooses it
+    parts = parts_of(system, str(file))
     return {"name": file.stem, "description": system.description or "", "parts": parts}
 
 

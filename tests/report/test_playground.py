@@ -22,7 +22,7 @@ from tests.support.in_wasm import TEMPLATES, built
 from tests.support.random_systems import random_system, step_of
 
 from hyperperiod._analysis import Local
-from hyperperiod.analysis import resolve
+from hyperperiod.analysis import analyze, resolve
 from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
     components_of,
@@ -46,6 +46,7 @@ from hyperperiod.model import (
     load_system,
     vcpus_of,
 )
+from hyperperiod.report import playground, write_report
 from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.palette import COLORS
 from hyperperiod.report.timeline import first_view_ns, timeline
@@ -86,7 +87,8 @@ def test_the_timeline_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
         header, records = read(trace)
         bare.write_bytes(records.tobytes())
         view_ns = first_view_ns(header)
-        data = timeline(header, records, choose(records, [], view_ns), Meter(silent, len(records)))
+        chosen, meter = choose(records, [], view_ns), Meter(silent, len(records))
+        data: dict[str, Any] = {**timeline(header, records, chosen, meter)}
         names = {
             one["budget"] | one["order"] << 8 | one["slack"] << 16: one["name"]
             for one in policies(system.policy.scope)
@@ -217,10 +219,10 @@ def test_supply_and_demand_are_those_of_the_analysis(tmp_path: Path) -> None:
     found = json.loads(said(node, "-e", CURVES, *scripts, asked))
     compared = 0
     for curves, others, gets in zip(found, expected, sure, strict=True):
-        for one, other, holds in zip(curves, others, gets, strict=True):
+        for one, other, gets_budget in zip(curves, others, gets, strict=True):
             seen = one.pop("seen") if one else []
             assert one == other
-            if holds and one:
+            if gets_budget and one:
                 pairs = [
                     (least, bound)
                     for least, bound in zip(seen, one["supply"], strict=True)
@@ -249,7 +251,10 @@ def test_least_supply_seen_is_that_of_every_window(tmp_path: Path) -> None:
     runs, expected = [], []
     for number in range(40):
         draw = random.Random(f"seen {number}")
-        works, on, ticks, records = False, None, [], []
+        ticks: list[tuple[bool, bool]] = []
+        records: list[tuple[int, int, int, int]] = []
+        works = False
+        on: int | None = None
         for time in range(60):
             had, before = works, on
             works = draw.random() < (0.95 if works else 0.5)
@@ -504,3 +509,59 @@ def test_an_example_of_the_site_opens_in_the_page(page: Path, tmp_path: Path) ->
     dom = opened(acted(page, visit), tmp_path, hashes[-1])
     seen = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
     assert seen == [f"{name} soft" for name in (list(links)[-1], *links)]
+
+
+@needs_browser
+def test_a_report_opens_in_the_page(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page lies beside the report, and shows the system of the run with the run's seed."""
+    monkeypatch.setattr(playground, "PLAYGROUND", page)
+    path = tmp_path / "own.toml"
+    path.write_text(FLIGHT_CONTROL.read_text().replace("flight-control", "our überflug"))
+    system = resolve(load_system(path, pinned=True))
+    result = run(system, HORIZON_NS, 7)
+    report = tmp_path / "report.html"
+    write_report(report, system, analyze(system), result, None)
+    (link,) = [one for one in Page(report).addresses if one.startswith(page.name)]
+    beside = tmp_path / page.name
+    assert beside.read_bytes() == page.read_bytes()
+    visit = """
+      const log = document.body.appendChild(document.createElement("pre"));
+      log.textContent = [...document.querySelectorAll("#tasks tr")]
+        .map((row) => [...row.cells].slice(0, 3).map((one) => one.textContent)).join(";")
+        + `;${document.getElementById("example").value}`;
+    """
+    dom = opened(acted(beside, visit), tmp_path, link.removeprefix(page.name))
+    expected = [
+        f"{domain.name} · {task.name},{task.jobs},{task.misses}"
+        for domain in result.domains
+        for task in domain.tasks
+    ]
+    shown = html.unescape(dom[dom.rindex("<pre>") + 5 : dom.rindex("</pre>")])
+    assert shown.split(";") == [*expected, "our überflug"]
+
+
+def test_where_a_report_does_not_lead_to_the_playground(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without one, for a table of windows, beside somebody's own file, to no file of a folder."""
+    system = resolve(load_system(FLIGHT_CONTROL, pinned=True))
+    table = resolve(load_system(TOP / "docs" / "examples" / "partitions.toml"))
+    made, report = tmp_path / "made" / "playground.html", tmp_path / "report.html"
+    monkeypatch.setattr(playground, "PLAYGROUND", made)
+    assert playground.open_in_playground(report, system, 1) is None
+    made.parent.mkdir()
+    made.write_bytes(playground.MARK)
+    assert playground.open_in_playground(report, table, 1) is None
+    assert playground.open_in_playground(made, system, 1) is None
+    for device in ("null", "stdout"):
+        assert playground.open_in_playground(Path("/dev") / device, system, 1) is None
+    beside = tmp_path / made.name
+    assert not beside.exists()
+    beside.write_text("a page of one's own")
+    assert playground.open_in_playground(report, system, 1) is None
+    assert beside.read_text() == "a page of one's own"
+    beside.write_bytes(playground.MARK + b"older")
+    assert playground.open_in_playground(report, system, None) is not None
+    assert beside.read_bytes() == made.read_bytes()

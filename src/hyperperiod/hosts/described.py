@@ -7,7 +7,7 @@ The same simulator as WebAssembly (hosts/sim/wasm) is told them by a web page, o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hyperperiod import _sim
@@ -25,7 +25,7 @@ def describe(system: System, horizon_ns: int, seed: int) -> list[dict[str, Any]]
     scenario = make_scenario(system, horizon_ns, seed, kind=_Described)
     assert isinstance(scenario, _Described)
     tasks = [task for domain in system.domains for task in domain.tasks]
-    named = {
+    named: dict[str, Iterator[dict[str, Any]]] = {
         "set_up": iter([{"sbf": system.sbf}]),
         "add_domain": iter([{"name": domain.name} for domain in system.domains]),
         "add_task": iter(
