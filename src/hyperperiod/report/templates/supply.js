@@ -149,19 +149,15 @@ function seenSupply(records, id, step = 0) {
         const found = before(pieces, at + length) - before(pieces, at);
         if (least === null || found < least) least = found;
       };
-      // It is least where one end of the window is where something starts or stops.
+      // A least window can be moved, and stay so, until it begins or ends with the work, or ends
+      // where something starts; with a step it is next to where one end starts or stops.
       const near = (at) => {
-        if (!step) return look(at);
-        const whole = Math.floor(at / step) * step;
-        look(whole);
-        return look(whole + step);
+        look(Math.floor(at / step) * step);
+        look(Math.floor(at / step) * step + step);
       };
-      near(from);
-      near(to - length);
-      for (const end of pieces.flatMap(([start, stop]) => [start, stop])) {
-        near(end);
-        near(end - length);
-      }
+      const ends = [from, to - length, ...pieces.map(([start]) => start - length)];
+      if (step) ends.push(...pieces.flatMap(([start, stop]) => [start, stop, stop - length]));
+      ends.forEach(step ? near : look);
     }
     return least;
   };
