@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from docs.playground import example, examples, file_words, main, policies, write
 from docs.site_hook import TOP, with_playground
 from tests.support.browser import Page, acted, drawn, needs_browser, opened, violations
@@ -22,6 +23,7 @@ from tests.support.drawn_runs import DRAWN
 from tests.support.in_wasm import TEMPLATES, built
 from tests.support.random_systems import random_system, step_of
 
+from hyperperiod import resources
 from hyperperiod._analysis import Local
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.analysis.domains.domain_level import (
@@ -34,7 +36,9 @@ from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.tasks.demand_bound import dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.cli import main as cli
 from hyperperiod.hosts.described import describe
+from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.sim import run
 from hyperperiod.model import (
     Interface,
@@ -309,7 +313,7 @@ def test_a_system_file_reads_to_the_same_simulation(tmp_path: Path) -> None:
         draw = random.Random(f"file {number}")
         kind = DRAWN[number // 3 % len(DRAWN)] if number % 3 == 0 else DRAWN[0]
         systems.append(kind(number, draw)[0])
-    runs = [
+    runs: list[dict[str, Any]] = [
         {
             "name": system.name,
             "parts": parts_of(system, ""),
@@ -548,7 +552,7 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
 
 @needs_browser
 def test_an_example_of_the_site_opens_in_the_page(page: Path, tmp_path: Path) -> None:
-    """One visit follows all links that the site's page of examples has; the last opens the page."""
+    """One visit follows some of the links of the page of examples; the last opens the page."""
     linked = with_playground((TOP / "docs" / "examples.md").read_text(), page)
     links = dict(
         re.findall(r'^### (\S+)\n\n<a href="playground.html(#[^"]+)"', linked, re.MULTILINE)
@@ -557,20 +561,23 @@ def test_an_example_of_the_site_opens_in_the_page(page: Path, tmp_path: Path) ->
     assert set(links) == headings & {one["name"] for one in examples()}
     assert len(links) > 20
     hashes = [html.unescape(one) for one in links.values()]
+    systems = [json.loads(base64.b64decode(one.partition("system=")[2])) for one in hashes]
+    assert systems == [{"name": name} for name in links]
+    followed = dict(list(zip(links, hashes, strict=True))[::9])
     visit = f"""
       const log = document.body.appendChild(document.createElement("pre"));
       const shown = () => log.append(`[${{document.getElementById("example").value}} `
         + `${{document.getElementById("said").className}}]`);
       shown();
-      for (const hash of {json.dumps(hashes)}) {{
+      for (const hash of {json.dumps(list(followed.values()))}) {{
         location.hash = hash;
         window.dispatchEvent(new Event("hashchange"));
         shown();
       }}
     """
-    dom = opened(acted(page, visit), tmp_path, hashes[-1])
+    dom = opened(acted(page, visit), tmp_path, list(followed.values())[-1])
     seen = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
-    assert seen == [f"{name} soft" for name in (list(links)[-1], *links)]
+    assert seen == [f"{name} soft" for name in (list(followed)[-1], *followed)]
 
 
 @needs_browser
@@ -578,15 +585,15 @@ def test_a_report_opens_in_the_page(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page lies beside the report, and shows the system of the run with the run's seed."""
-    monkeypatch.setattr(playground, "PLAYGROUND", page)
+    monkeypatch.setattr(resources, "PLAYGROUND", page)
     path = tmp_path / "own.toml"
     path.write_text(FLIGHT_CONTROL.read_text().replace("flight-control", "our überflug"))
     system = resolve(load_system(path, pinned=True))
     result = run(system, HORIZON_NS, 7)
     report = tmp_path / "report.html"
     write_report(report, system, analyze(system), result, None)
-    (link,) = [one for one in Page(report).addresses if one.startswith(page.name)]
-    beside = tmp_path / page.name
+    (link,) = [one for one in Page(report).addresses if one.startswith(playground.BESIDE)]
+    beside = tmp_path / playground.BESIDE
     assert beside.read_bytes() == page.read_bytes()
     visit = """
       const log = document.body.appendChild(document.createElement("pre"));
@@ -594,39 +601,44 @@ def test_a_report_opens_in_the_page(
         .map((row) => [...row.cells].slice(0, 3).map((one) => one.textContent)).join(";")
         + `;${document.getElementById("example").value}`;
     """
-    dom = opened(acted(beside, visit), tmp_path, link.removeprefix(page.name))
-    expected = [
+    dom = opened(acted(beside, visit), tmp_path, link.removeprefix(playground.BESIDE))
+    shown = html.unescape(dom[dom.rindex("<pre>") + 5 : dom.rindex("</pre>")])
+    assert shown.split(";") == [*counted(result), "our überflug"]
+
+
+def counted(result: RunResult) -> list[str]:
+    """The rows of the page's table of tasks, without response times."""
+    return [
         f"{domain.name} · {task.name},{task.jobs},{task.misses}"
         for domain in result.domains
         for task in domain.tasks
     ]
-    shown = html.unescape(dom[dom.rindex("<pre>") + 5 : dom.rindex("</pre>")])
-    assert shown.split(";") == [*expected, "our überflug"]
 
 
-def test_where_a_report_does_not_lead_to_the_playground(
+def test_which_reports_lead_to_the_playground(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without one, for a table of windows, beside somebody's own file, to no file of a folder."""
+    """Each of a plain file whose system the page can run, if there is a playground."""
     system = resolve(load_system(FLIGHT_CONTROL, pinned=True))
     table = resolve(load_system(TOP / "docs" / "examples" / "partitions.toml"))
-    made, report = tmp_path / "made" / "playground.html", tmp_path / "report.html"
-    monkeypatch.setattr(playground, "PLAYGROUND", made)
-    assert playground.open_in_playground(report, system, 1) is None
-    made.parent.mkdir()
-    made.write_bytes(playground.MARK)
-    assert playground.open_in_playground(report, table, 1) is None
-    assert playground.open_in_playground(made, system, 1) is None
-    for device in ("null", "stdout"):
-        assert playground.open_in_playground(Path("/dev") / device, system, 1) is None
-    beside = tmp_path / made.name
+    made, report = tmp_path / "made.html", tmp_path / "report.html"
+    beside = tmp_path / playground.BESIDE
+    monkeypatch.setattr(resources, "PLAYGROUND", made)
+    assert playground.open_in_playground(report, system) is None
+    made.write_text("made")
+    for place, one in ((report, table), (Path("/dev/null"), system), (Path("/dev/stdout"), system)):
+        assert playground.open_in_playground(place, one) is None
     assert not beside.exists()
-    beside.write_text("a page of one's own")
-    assert playground.open_in_playground(report, system, 1) is None
-    assert beside.read_text() == "a page of one's own"
-    beside.write_bytes(playground.MARK + b"older")
-    assert playground.open_in_playground(report, system, None) is not None
-    assert beside.read_bytes() == made.read_bytes()
+    beside.write_text("older")
+    for words in (
+        ["simulate", "--horizon", "10ms"],
+        ["compare", "--horizon", "10ms", "--policies", "crps"],
+        ["fit"],
+    ):
+        asked = [words[0], str(FLIGHT_CONTROL), *words[1:], "--report", str(report)]
+        assert CliRunner().invoke(cli, asked).exit_code == 0
+        assert len([one for one in Page(report).addresses if one.startswith(beside.name)]) == 1
+        assert beside.read_text() == "made"
 
 
 @needs_browser
@@ -695,11 +707,7 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
     horizon = re.search(r" records of (\d+) ms,", ran)
     assert horizon is not None
     result = run(resolve(system), int(horizon[1]) * 1_000_000)
-    assert rows.split(";") == [
-        f"{domain.name} · {task.name},{task.jobs},{task.misses}"
-        for domain in result.domains
-        for task in domain.tasks
-    ]
+    assert rows.split(";") == counted(result)
     hop, idle, none, left = re.findall(r"\[(.*?)\]", after)
     assert hop == "✗ flow command: found no such hop; allowed: every task that it passes"
     assert idle == "✗ domain control: task: found a domain without tasks; allowed: at least one"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The playground: a form of a system, which runs in this page whenever something is changed. The
-// page holds examples (docs/playground.py), each as the parts that the simulator is told, with names.
-// The form changes the parts, and nothing else is kept: the address holds them, so that it is a link
-// to any system, which need not be one of these.
+// page holds examples (docs/playground.py), each as the parts that the simulator is told, with
+// names. The form changes the parts, and nothing else is kept: the address holds them, so that it
+// is a link to any system, which need not be one of these.
 "use strict";
 (() => {
   const given = JSON.parse(document.getElementById("data").textContent);
@@ -108,10 +108,10 @@
     }, () => { if (input !== document.activeElement) input.value = part.name; });
   }
 
-  // What it does needs the form to be made anew: the focus goes to the same button there, or, if that
-  // is gone, to the first.
-  function button(text, ariaLabel, act) {
-    const made = element("button", { type: "button", textContent: text, title: ariaLabel, ariaLabel });
+  // What it does needs the form to be made anew: the focus goes to the same button there, or, if
+  // that is gone, to the first.
+  function button(textContent, ariaLabel, act) {
+    const made = element("button", { type: "button", textContent, title: ariaLabel, ariaLabel });
     made.addEventListener("click", () => {
       try {
         act();
@@ -204,14 +204,8 @@
 
   // --- who there is ----------------------------------------------------------------------------
 
-  // A domain with its vcpus and tasks, and the overruns of a task.
-  function following(part, kinds) {
-    const rest = system.parts.slice(system.parts.indexOf(part) + 1);
-    const end = rest.findIndex((one) => !kinds.includes(one.part));
-    return end < 0 ? rest : rest.slice(0, end);
-  }
-  const partsOf = (domain) => following(domain, ["add_vcpu", "add_task", "add_overrun"]);
-  const overrunsOf = (task) => following(task, ["add_overrun"]);
+  const partsOf = (domain) => partsOfDomain(system.parts, domain);
+  const overrunsOf = (task) => following(system.parts, task, ["add_overrun"]);
 
   // Changes who there is. Flows and changes name tasks and vcpus by number: they keep theirs.
   function rearrange(change) {
@@ -229,12 +223,14 @@
   function remove(gone) {
     const tasks = all("add_task");
     const flow = system.parts.find((one) => one.hops?.some((task) => gone.includes(tasks[task])));
-    if (flow) throw new Error(`flow ${flow.name}: found no such hop; allowed: every task that it passes`);
+    if (flow)
+      throw new Error(`flow ${flow.name}: found no such hop; allowed: every task that it passes`);
     rearrange(() => { system.parts = system.parts.filter((one) => !gone.includes(one)); });
   }
 
   function removeDomain(domain) {
-    if (all("add_domain").length === 1) throw new Error("domain: found none; allowed: at least one");
+    if (all("add_domain").length === 1)
+      throw new Error("domain: found none; allowed: at least one");
     remove([domain, ...partsOf(domain)]);
   }
 
@@ -250,9 +246,11 @@
   const insert = (after, ...made) => rearrange(() =>
     system.parts.splice(system.parts.indexOf(after) + 1, 0, ...made));
 
-  const newName = (stem, taken) => {
-    for (let number = 1; ; number += 1) if (!taken.includes(`${stem}${number}`)) return `${stem}${number}`;
-  };
+  function newName(stem, taken) {
+    let number = 1;
+    while (taken.includes(`${stem}${number}`)) number += 1;
+    return `${stem}${number}`;
+  }
 
   // A task that asks for half of the server's bandwidth.
   function newTask(domain, { period_ns: period, budget_ns: budget }) {
@@ -293,13 +291,15 @@
         if (budget > period) throw new Error(`domain ${domain.name}: budget: found a budget of `
           + `${timeText(budget)}; allowed: at most the period, ${timeText(period)}`);
       if (served.length && !its.some((one) => one.part === "add_task"))
-        throw new Error(`domain ${domain.name}: task: found a domain without tasks; allowed: at least one`);
+        throw new Error(
+          `domain ${domain.name}: task: found a domain without tasks; allowed: at least one`);
     }
   }
 
   function domainRows(domain, at, hops) {
     const its = partsOf(domain);
-    const [vcpus, tasks] = ["add_vcpu", "add_task"].map((part) => its.filter((one) => one.part === part));
+    const [vcpus, tasks] = ["add_vcpu", "add_task"].map((part) =>
+      its.filter((one) => one.part === part));
     const scheduler = schedulers[domain.scheduler];
     const first = all("add_vcpu").indexOf(vcpus[0]);
     const { domains, vcpus: called } = system.data;
@@ -310,16 +310,21 @@
     return group(
       legend,
       domains[at].color,
-      ...under(element("span", { hidden: true, textContent: `domain ${domain.name}` }), nameRow(domain, taken)),
+      ...under(
+        element("span", { hidden: true, textContent: `domain ${domain.name}` }),
+        nameRow(domain, taken)),
       ...vcpus.flatMap((server, number) => {
         const name = () => system.data.vcpus[first + number].name;
-        const gone = button("×", `no vcpu ${called[first + number].name}`, () => removeVcpu(domain, server));
+        const gone = button("×", `no vcpu ${called[first + number].name}`, () =>
+          removeVcpu(domain, server));
         const what = server.best_effort ? "best effort: " : "server of ";
         return serverRows(() => `${what}${name()}`, server, ...(vcpus.length > 1 ? [gone] : []));
       }),
       ...tasks.flatMap((task) => taskRows(domain, task, scheduler, hops.has(task))),
       element("div", { className: "adds" },
-        button("+ vcpu", `another vcpu of ${domain.name}`, () => insert(vcpus.at(-1), { ...vcpus.at(-1) })),
+        button("+ vcpu", `another vcpu of ${domain.name}`, () => {
+          insert(vcpus.at(-1), { ...vcpus.at(-1) });
+        }),
         button("+ task", `another task of ${domain.name}`, () => {
           insert([domain, ...its].at(-1), newTask(domain, vcpus[0]));
         })),
@@ -340,7 +345,8 @@
       ? serverRows(() => "spare", all("set_spare")[0]) : [];
     const add = button("+ domain", "another domain", addDomain);
     form.replaceChildren(
-      group("", "", policy("policy", setUp()), ...spare, ...all("add_swap").flatMap(swapRows), swap, add),
+      group("", "",
+        policy("policy", setUp()), ...spare, ...all("add_swap").flatMap(swapRows), swap, add),
       ...all("add_domain").map((domain, at) => domainRows(domain, at, hops)),
     );
   }
@@ -461,14 +467,16 @@
       const { color } = system.data.domains[vcpu.domain];
       const name = element("figcaption", { textContent: vcpu.name, className: "name" });
       const parts = why ? [element("p", { className: "note", textContent: why })]
-        : pictureOf(vcpu.name, color, all("add_vcpu")[id], curves, seenSupply(records, id, curves.step));
+        : pictureOf(vcpu.name, color, all("add_vcpu")[id], curves,
+          seenSupply(records, id, curves.step));
       return element("figure", { className: "chart card" }, name, ...parts);
     }));
   }
 
   function pictureOf(name, color, server, { dark, supply, demand, step }, seen) {
     const { timeText } = showTimeline;
-    const end = Math.round(Math.max(dark + 2 * server.period_ns, ...demand.map((one) => one.until)) * 1.08);
+    const last = Math.max(dark + 2 * server.period_ns, ...demand.map((one) => one.until));
+    const end = Math.round(last * 1.08);
     const at = (number, until = end) => Math.floor((until * number) / SAMPLES);
     const points = (curve, until = end) => Array.from({ length: SAMPLES + 1 }, (_, number) =>
       [at(number, until), curve(at(number, until))]);
@@ -478,7 +486,7 @@
       if (least !== null) seenPoints.push([at(number), least]);
     }
     const curves = [
-      ...demand.map((one) => ({ style: "demand", points: points(one.at, Math.min(end, one.until)) })),
+      ...demand.map((one) => ({ style: "demand", points: points(one.at, one.until) })),
       { style: "supply", points: points(supply) },
       { style: "seen", points: seenPoints },
     ];
@@ -493,9 +501,12 @@
       text({ x: left - 4, y: top + 8, "text-anchor": "end" }, timeText(most)),
       text({ x: left, y: bottom + 16 }, "0"),
       text({ x: right, y: bottom + 16, "text-anchor": "end" }, `window ${timeText(end)}`),
-      ...curves.map(({ style, points: line }) => drawing("path", { class: style,
+      ...curves.map(({ style, points: line }) => drawing("path", {
+        class: style,
         style: style === "supply" ? `stroke: ${color}` : "",
-        d: line.map(([time, amount], place) => `${place ? "L" : "M"}${x(time).toFixed(1)} ${y(amount).toFixed(1)}`).join("") })),
+        d: line.map(([time, amount], place) =>
+          `${place ? "L" : "M"}${x(time).toFixed(1)} ${y(amount).toFixed(1)}`).join(""),
+      })),
       ...demand.filter((one) => one.name).map((one) => drawing("circle",
         { class: "due", cx: x(one.until), cy: y(one.at(one.until)), r: 3 },
         drawing("title", {}, `${one.name}: deadline ${timeText(one.until)}`))));
@@ -503,7 +514,7 @@
     const lacks = seenPoints.find(([time, amount]) => amount < supply(time));
     const from = step ? `, from a multiple of ${period} on` : "";
     const words = lacks
-      ? `✗ it does not get its budget: only ${timeText(lacks[1])} in a window of ${timeText(lacks[0])}`
+      ? `✗ it does not get its budget: ${timeText(lacks[1])} in a window of ${timeText(lacks[0])}`
       : `${budget} in ${period}: none for ${none} at most${from}`;
     return [svg, element("p", { className: `note${lacks ? " bad" : ""}`, textContent: words })];
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A system as a system file, of the parts that the simulator is told (simulator.js): what it reads
-// to is told by the same parts. `words` are the words of files, by the numbers of the core's rules
-// and of the model's choices: schedulers, kinds (of tasks), ordinary (the priority of who has none).
-// An Error says what a file cannot say.
+// to is told by the same parts. `words` are the words of files, by the numbers that parts have:
+// schedulers, kinds (of tasks), orders; `ordinary` is the priority of who has none. An Error says
+// what a file cannot say.
 "use strict";
 const tomlOf = (() => {
   const UNITS = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
@@ -25,7 +25,7 @@ const tomlOf = (() => {
   function isByPeriod(parts) {
     const served = all(parts, "add_vcpu").filter((one) => !one.best_effort);
     const timed = [...served, ...all(parts, "add_change")].filter((one) => one.period_ns);
-    const periods = [...new Set(timed.map((one) => one.period_ns))].sort((one, other) => one - other);
+    const periods = [...new Set(timed.map((one) => one.period_ns))].sort((a, b) => a - b);
     return timed.every((one) => one.priority === periods.indexOf(one.period_ns));
   }
 
@@ -75,7 +75,9 @@ const tomlOf = (() => {
 
   return (name, parts, policyOf, words) => {
     const [setUp] = parts;
-    const [costs] = all(parts, "set_overheads");
+    const { part, ...costs } = all(parts, "set_overheads")[0];
+    const overheads = Object.entries(costs).map(([key, cost]) =>
+      timePair(key.replace(/_ns$/, ""), cost));
     const [spare] = all(parts, "set_spare");
     const policy = (one) => {
       const found = policyOf(one).name;
@@ -104,8 +106,7 @@ const tomlOf = (() => {
         pair("sbf", text(setUp.sbf), text("general")),
         Boolean(spare.budget_ns) && pair("spare", interfaceOf(spare)),
       ]),
-      ...(Object.values(costs).some((cost) => cost > 0) ? [lines("[overheads]", Object.entries(costs)
-        .map(([key, cost]) => key !== "part" && timePair(key.replace(/_ns$/, ""), cost)))] : []),
+      ...(overheads.some(Boolean) ? [lines("[overheads]", overheads)] : []),
       ...all(parts, "add_theft").map((one) => lines("[[stolen]]", [
         pair("pcpu", one.pcpu), timePair("period", one.period_ns),
         timePair("duration", one.duration_ns), timePair("offset", one.offset_ns),
@@ -116,7 +117,8 @@ const tomlOf = (() => {
         const [first, ...others] = one.vcpus;
         return [
           lines("[[domain]]", others.length ? head : [...head, ...keysOf(first, keys)]),
-          ...(others.length ? one.vcpus : []).map((each) => lines("[[domain.vcpu]]", keysOf(each, keys))),
+          ...(others.length ? one.vcpus : []).map((each) =>
+            lines("[[domain.vcpu]]", keysOf(each, keys))),
           ...one.tasks.map((task) => taskOf(task, scheduler, words.kinds)),
         ];
       }),
