@@ -631,11 +631,12 @@ def test_which_reports_lead_to_the_playground(
     assert not beside.exists()
     beside.write_text("older")
     for words in (
-        ["simulate", "--horizon", "10ms"],
-        ["compare", "--horizon", "10ms", "--policies", "crps"],
-        ["fit"],
+        ["simulate", "--horizon", "10ms", "--report"],
+        ["compare", "--horizon", "10ms", "--policies", "crps", "--report"],
+        ["fit", "--report"],
+        ["analyze", "--explain", "dom0.device-io", "--plot"],
     ):
-        asked = [words[0], str(FLIGHT_CONTROL), *words[1:], "--report", str(report)]
+        asked = [words[0], str(FLIGHT_CONTROL), *words[1:], str(report)]
         assert CliRunner().invoke(cli, asked).exit_code == 0
         assert len([one for one in Page(report).addresses if one.startswith(beside.name)]) == 1
         assert beside.read_text() == "made"
