@@ -549,10 +549,10 @@
         drawing("title", {}, `${one.name}: deadline ${timeText(one.until)}`))));
     const [budget, period, none] = [server.budget_ns, server.period_ns, dark].map(timeText);
     const lacks = seenPoints.find(([time, amount]) => amount < supply(time));
-    const from = step ? `, from a multiple of ${period} on` : "";
+    const from = step ? " in windows that begin with a period" : "";
     const words = lacks
       ? `✗ it does not get its budget: ${timeText(lacks[1])} in a window of ${timeText(lacks[0])}`
-      : `${budget} in ${period}: none for ${none} at most${from}`;
+      : `${budget} in ${period}: at most ${none} without supply${from}`;
     return [svg, element("p", { className: `note${lacks ? " bad" : ""}`, textContent: words })];
   }
 
