@@ -679,8 +679,10 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
       set("task1 period (µs)", 128e6);
       set("task2 deadline (µs)", 64e6);
       set("task2 period (µs)", 32e6);
-      set("system pcpus", 3);
-      told(said());
+      for (const pcpus of [65, 3]) {
+        set("system pcpus", pcpus);
+        told(said());
+      }
       set("system pcpus", 5);
       told(control("server of Klima-ü.1 budget (µs)") !== null);
       set("task2 name", "control loop");
@@ -709,8 +711,9 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
     shown = dom[dom.rindex("<pre>") + 5 : dom.rindex("</pre>")]
     before, text, after = shown.split("¦")
     notes = re.findall(r"\[(.*?)\]", before)
-    focus, chosen, few, is_named, twice, wrong, curves, rows, ran, is_saved = notes
+    focus, chosen, many, few, is_named, twice, wrong, curves, rows, ran, is_saved = notes
     assert (focus, chosen) == ("another vcpu of vm1", "domain Klima-ü scheduler")
+    assert many == "✗ system pcpus: found 65; allowed: 1 to 64"
     assert few == "✗ domain cockpit: pcpu: found 3; allowed: 0 to 2"
     assert (is_named, curves, is_saved) == ("true", "12", "true")
     assert twice == "✗ control loop name: found 'task1' a second time; allowed: each name once"

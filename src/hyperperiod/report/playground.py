@@ -19,7 +19,8 @@ from urllib.parse import quote
 from hyperperiod import resources
 from hyperperiod.analysis import resolve
 from hyperperiod.hosts.described import describe
-from hyperperiod.model import InputError, System
+from hyperperiod.model import InputError, MissingError, System
+from hyperperiod.whole_file import whole_file
 
 MOST_VCPUS: Final = 64
 """On one pcpu, or of one policy for all pcpus: the module has no larger engine."""
@@ -53,16 +54,18 @@ def address(page: str, system: Mapping[str, Any]) -> str:
 def open_in_playground(report: Path, system: System | None, seed: int | None = None) -> str | None:
     """Puts the playground beside a report; returns the address there of its system, with this seed.
 
-    None where the package has no playground or the page cannot run the system, and where the report
-    is no plain file (/dev/stdout).
+    None where the package has no playground or the page cannot run the system, where the report is
+    no plain file (/dev/stdout), or where there is no room for both.
     """
     is_plain = not report.is_symlink() and (report.is_file() or not report.exists())
     if system is None or not is_plain or not resources.PLAYGROUND.is_file():
         return None
-    with suppress(InputError, OSError):
+    with suppress(InputError, MissingError, OSError):
         parts = parts_of(resolve(system), system.name, 1 if seed is None else seed)
         made, beside = resources.PLAYGROUND.read_bytes(), report.with_name(BESIDE)
         if not beside.exists() or beside.read_bytes() != made:
-            beside.write_bytes(made)
+            with whole_file(str(beside), "--report") as draft:
+                assert draft is not None, "a file was named"
+                draft.write_bytes(made)
         return address(BESIDE, {"name": system.name, "parts": parts})
     return None

@@ -71,16 +71,17 @@
   }
 
   // Returns what was typed in so many of the parts' units. An Error says what else was found.
-  function typed({ value, min, ariaLabel }, scale, allowed) {
+  function typed({ value, min, max, ariaLabel }, scale, allowed) {
     const whole = Math.round(value * scale);
-    if (value === "" || whole < min || (scale > 1 && whole === 0))
+    if (value === "" || whole < min || (max && whole > max) || (scale > 1 && whole === 0))
       throw new Error(`${ariaLabel}: found ${value || "no number"}; allowed: ${allowed}`);
     return whole;
   }
 
-  function number(label, part, key) {
-    const input = element("input", { type: "number", min: 0 });
-    return row(label, input, () => { part[key] = typed(input, 1, "a whole number from 0"); },
+  function number(label, part, key, min = 0, max = "") {
+    const input = element("input", { type: "number", min, max });
+    const allowed = max ? `${min} to ${max}` : `a whole number from ${min}`;
+    return row(label, input, () => { part[key] = typed(input, 1, allowed); },
       () => { input.value = part[key]; });
   }
 
@@ -109,10 +110,14 @@
   }
 
   // What it does needs the form to be made anew: the focus goes to the same button there, or, if
-  // that is gone, to the first.
-  function button(textContent, ariaLabel, act) {
-    const made = element("button", { type: "button", textContent, title: ariaLabel, ariaLabel });
+  // that is gone, to the first. Its label may change, as names do.
+  function button(textContent, say, act) {
+    const made = element("button", { type: "button", textContent });
+    const label = () => { made.title = made.ariaLabel = say(); };
+    label();
+    shown.push(label);
     made.addEventListener("click", () => {
+      const { ariaLabel } = made;
       try {
         act();
       } catch (error) {
@@ -201,7 +206,7 @@
     let isPeriod = task.deadline_ns === period;
     const others = () => partsOf(domain).filter((one) => one.part === "add_task" && one !== task);
     const heading = element("h3", {}, textOf(() => task.name),
-      button("×", `no task ${task.name}`, () => remove([task, ...overrunsOf(task)])));
+      button("×", () => `no task ${task.name}`, () => remove([task, ...overrunsOf(task)])));
     const name = nameRow(task, () => others().map((one) => one.name));
     if (!period || !wcet) return under(heading, name);
     return under(
@@ -220,7 +225,7 @@
   }
 
   function swapRows(swap) {
-    const gone = button("×", "no such swap", () =>
+    const gone = button("×", () => "no such swap", () =>
       system.parts.splice(system.parts.indexOf(swap), 1));
     return under(
       element("h3", {}, "hot swap ", gone),
@@ -295,7 +300,8 @@
   function addDomain() {
     const servers = all("add_vcpu").filter((one) => !one.best_effort);
     const step = setUp().quantum_ns || 1;
-    const period_ns = Math.max(0, ...servers.map((one) => one.period_ns)) || 10 * step * 1e6;
+    const longest = Math.max(0, ...servers.map((one) => one.period_ns));
+    const period_ns = longest || 10 * (setUp().quantum_ns || 1e6);
     const budget_ns = Math.max(step, Math.floor(period_ns / 10 / step) * step);
     const ranks = servers.map((one) => one.priority).filter((one) => one !== given.ordinary);
     const taken = [...system.data.domains, ...system.data.vcpus].map((one) => one.name);
@@ -334,31 +340,29 @@
       its.filter((one) => one.part === part));
     const scheduler = schedulers[domain.scheduler];
     const first = all("add_vcpu").indexOf(vcpus[0]);
-    const { domains, vcpus: called } = system.data;
     const taken = () => [...system.data.domains.filter((_, other) => other !== at),
       ...system.data.vcpus.filter((one) => one.domain !== at)].map((one) => one.name);
     const legend = element("span", {}, textOf(() => domain.name), " ",
-      button("×", `no domain ${domain.name}`, () => removeDomain(domain)));
+      button("×", () => `no domain ${domain.name}`, () => removeDomain(domain)));
     return group(
       legend,
-      domains[at].color,
+      system.data.domains[at].color,
       ...under(
         element("span", { hidden: true }, textOf(() => `domain ${domain.name}`)),
         nameRow(domain, taken),
         schedulerRow(domain, tasks)),
       ...vcpus.flatMap((server, number) => {
         const name = () => system.data.vcpus[first + number].name;
-        const gone = button("×", `no vcpu ${called[first + number].name}`, () =>
-          removeVcpu(domain, server));
+        const gone = button("×", () => `no vcpu ${name()}`, () => removeVcpu(domain, server));
         const what = server.best_effort ? "best effort: " : "server of ";
         return serverRows(() => `${what}${name()}`, server, ...(vcpus.length > 1 ? [gone] : []));
       }),
       ...tasks.flatMap((task) => taskRows(domain, task, scheduler, hops.has(task))),
       element("div", { className: "adds" },
-        button("+ vcpu", `another vcpu of ${domain.name}`, () => {
+        button("+ vcpu", () => `another vcpu of ${domain.name}`, () => {
           insert(vcpus.at(-1), { ...vcpus.at(-1) });
         }),
-        button("+ task", `another task of ${domain.name}`, () => {
+        button("+ task", () => `another task of ${domain.name}`, () => {
           insert([domain, ...its].at(-1), newTask(domain, vcpus[0]));
         })),
     );
@@ -369,20 +373,20 @@
     system.data = dataNow();
     const tasks = all("add_task");
     const hops = new Set(system.parts.flatMap((one) => one.hops ?? []).map((one) => tasks[one]));
-    const swap = button("hot swap", "another policy from some instant on", () => {
+    const swap = button("hot swap", () => "another policy from some instant on", () => {
       const at_ns = Math.round(setUp().horizon_ns / 4);
       const { budget, order, slack } = setUp();
       system.parts.push({ part: "add_swap", at_ns, budget, order, slack });
     });
     const spare = system.data.servers.some((one) => one.vcpu === SPARE)
       ? serverRows(() => "spare", all("set_spare")[0]) : [];
-    const add = button("+ domain", "another domain", addDomain);
+    const add = button("+ domain", () => "another domain", addDomain);
     form.replaceChildren(
       group("", "",
         policy("policy", setUp()),
         ...under(
           element("span", { hidden: true, textContent: "system" }),
-          remaking(number("pcpus", setUp(), "pcpus"))),
+          remaking(number("pcpus", setUp(), "pcpus", 1, given.mostPcpus))),
         ...spare, ...all("add_swap").flatMap(swapRows), swap, add),
       ...all("add_domain").map((domain, at) => domainRows(domain, at, hops)),
     );
