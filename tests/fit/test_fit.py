@@ -217,10 +217,23 @@ def test_periods_that_were_not_tried_are_not_called_impossible() -> None:
     system = system_of(*(domain(name, 10, 1) for name in "abc"))
     found = fit(system, replace(QUICK, periods=(100 * MS, 10**6 * MS)))
     assert found.status == "not found"
-    assert "other periods were not tried" in found.reason
+    assert "other periods or budgets were not tried" in found.reason
     assert "search" not in found.bandwidth_bounds
     found = fit(system, replace(QUICK, periods=(100 * MS, 110 * MS)))
     assert found.status == "infeasible"
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "status"), [("edf", "infeasible"), ("fifo", "not found"), ("rm", "infeasible")]
+)
+def test_a_test_that_is_only_sufficient_proves_nothing_impossible(
+    scheduler: str, status: str
+) -> None:
+    system = system_of(
+        *(domain(name, 10, 4.8, scheduler=scheduler, interface_period_ns=4 * MS) for name in "ab"),
+        pcpus=1,
+    )
+    assert fit(system, QUICK).status == status
 
 
 def test_options_that_do_not_fit() -> None:

@@ -355,7 +355,7 @@ def _judge_by_interface(domain: Domain, contract: SupplyContract) -> DomainVerdi
             whole, verdicts = judge_cluster(component, [supply] * domain.vcpus)
         if cluster is None:
             whole, verdicts = _with_windows(domain, contract, component, whole, verdicts)
-        reason = IN_STEP if domain.windows else _only_sufficient(contract)
+        reason = IN_STEP if domain.windows else only_sufficient(contract)
         if reason:
             whole = _soften(whole, reason)
             verdicts = {name: _soften(verdict, reason) for name, verdict in verdicts.items()}
@@ -412,7 +412,7 @@ def judge_by_windows(
     return ByWindows(supply, found[0], _by_name(component.sources, found[1]))
 
 
-def _only_sufficient(contract: SupplyContract) -> str:
+def only_sufficient(contract: SupplyContract) -> str:
     """Returns why a "no" under this supply is only a lack of proof; empty where it is exact."""
     if contract.lost_ns:
         return "with overheads the test is only sufficient"

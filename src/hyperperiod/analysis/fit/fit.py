@@ -377,7 +377,7 @@ class _Fit:
             if test.unsure:
                 return "not found", f"{none}, which is only sufficient{tail}"
             if not problem.whole:
-                return "not found", f"{none}; other periods were not tried{tail}"
+                return "not found", f"{none}; other periods or budgets were not tried{tail}"
             return "infeasible", none + tail
         within = f"within {self.options.limit_s:g} s"
         limit = within if self.options.solver else "by the heuristics"
