@@ -4,9 +4,9 @@
     python -m docs.playground build/playground.html [SYSTEM.toml ...]
 
 The simulator is build/wasm/simulator.wasm (`make playground` makes both). An example is what the
-simulator is told of a system, whose interfaces are computed here, and what the timeline of its
-report says beside the records. What the page does with them is in report/templates/playground.js.
-Systems that are named are there in the place of the examples. Exit code 2: one cannot be.
+simulator is told of a system, whose interfaces are computed here. What the page does with it is in
+report/templates/playground.js. Systems that are named are there in the place of the examples. Exit
+code 2: one cannot be.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from __future__ import annotations
 import argparse
 import base64
 import sys
-import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,27 +21,19 @@ from typing import Any, Final
 
 from hyperperiod import InputError
 from hyperperiod.analysis import resolve
-from hyperperiod.hosts.described import describe
-from hyperperiod.hosts.header import make_header
-from hyperperiod.hosts.sim import HOST, TASK_COUNTS, run
+from hyperperiod.analysis.domains.harmonic_supply import refusal
+from hyperperiod.analysis.proofs import Rules, find_proof
+from hyperperiod.hosts.priorities import LAST
+from hyperperiod.hosts.sim import TASK_COUNTS
 from hyperperiod.model import PRESETS, Budget, Order, Scheduler, Scope, Slack, load_system
 from hyperperiod.model.policy import legal_policies
-from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.page import render
-from hyperperiod.report.timeline import first_view_ns, timeline
-from hyperperiod.report.windows import choose
+from hyperperiod.report.palette import COLORS
+from hyperperiod.report.playground import parts_of
 from hyperperiod.resources import SYSTEMS
-from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind, read
+from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind
 
 MODULE: Final = Path(__file__).parents[1] / "build" / "wasm" / "simulator.wasm"
-VIEWS: Final = 10
-"""How many first views a run is long, and one after the last swap or change ..."""
-RECORDS: Final = 8_000
-"""... or less, until it has no more records than this, so that it follows a slider."""
-MOST_RECORDS: Final = 100_000
-"""More are too many for the page to draw."""
-MOST_VCPUS: Final = 64
-"""On one pcpu, or of one policy for all pcpus: the module has no larger engine."""
 
 
 def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None:
@@ -70,23 +60,38 @@ def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None
             "orders": list(Order),
             "slacks": list(Slack),
             "columns": TASK_COUNTS,
-            "mostRecords": MOST_RECORDS,
+            "colors": COLORS,
         },
     )
 
 
 def policies(scope: Scope) -> list[dict[str, Any]]:
-    """The policies of a scope, those with names first: name, rules in words, rules by number."""
+    """The policies of a scope, those with names first: name, rules by number.
+
+    With them goes the shape of the supply that is proved of their servers, and of ordinary ones,
+    which lose slices and have this priority; None where nothing is, or none are; and whether the
+    harmonic supply is sound for tasks that are in step.
+    """
     known = {one.rules: one for one in reversed(PRESETS.values())}  # the first of several names
     legal = sorted(legal_policies(), key=lambda one: one.rules not in known)
     return [
         {
             "name": str(known.get(one.rules, "+".join((one.budget, one.order, one.slack)))),
             **{rule: getattr(one, rule).code for rule in ("budget", "order", "slack")},
+            "harmonic": refusal(one.budget, None, ()) is None,
+            "supply": _supply(Rules.of(one)),
+            "ordinary": LAST if one.order is Order.FP_EDF else None,
+            "ordinarySupply": _supply(Rules.of(one)._replace(budget=Budget.SLICE_ONCE)),
         }
         for one in legal
         if one.scope is scope
     ]
+
+
+def _supply(rules: Rules) -> str | None:
+    """Returns the shape of the supply bound that is proved under these rules, if one is."""
+    proof = find_proof(rules)
+    return None if proof is None else proof.supply.name.lower()
 
 
 def examples() -> Iterator[dict[str, Any]]:
@@ -99,41 +104,8 @@ def examples() -> Iterator[dict[str, Any]]:
 def example(file: Path) -> dict[str, Any]:
     """A system as the page needs it. InputError for what the simulator or the page does not run."""
     system = resolve(load_system(file, pinned=True))
-    if system.major_frame_ns is not None:
-        raise InputError(str(file), None, "policy", "table", "a policy with servers")
-    view_ns = first_view_ns(make_header(system, HOST, 1, 1, guarantees=False))
-    late_ns = [one.at_ns for one in system.swaps] + [one.at_ns for one in system.changes]
-    least_ns = max(late_ns, default=0) + view_ns
-    horizon_ns = max(VIEWS * view_ns, least_ns)
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "run.hpt"
-        while True:
-            run(system, horizon_ns, trace_path=trace)
-            header, records = read(trace)
-            if len(records) <= RECORDS or horizon_ns == least_ns:
-                break
-            horizon_ns = max(horizon_ns // 2, least_ns)
-        if len(records) > MOST_RECORDS:
-            found = f"{len(records)} in {horizon_ns} ns"
-            raise InputError(str(file), None, "records", found, f"at most {MOST_RECORDS}")
-        # A policy under which every server is drawn, the spare among them.
-        header = {**header, "budget": Budget.DEFERRABLE, "slack": Slack.SPARE}
-        chosen = choose(records, [], view_ns)
-        data = timeline(header, records, chosen, Meter(silent, len(records)))
-    parts = describe(system, horizon_ns, 1)
-    vcpus = Counter(one["pcpu"] for one in parts if one["part"] in ("add_vcpu", "add_change"))
-    vcpus.pop(None, None)
-    if (most := max(vcpus.values())) > MOST_VCPUS:
-        raise InputError(str(file), None, "vcpus", f"{most} on one pcpu", f"at most {MOST_VCPUS}")
-    for window in data["windows"]:
-        window |= {"pcpus": [[] for _ in window["pcpus"]], "points": [], "jobs": [], "swaps": []}
-    return {
-        "name": file.stem,
-        "description": system.description or "",
-        "parts": parts,
-        "etfs": [task.etf.as_integer_ratio() for one in system.domains for task in one.tasks],
-        "data": data,
-    }
+    parts = parts_of(system, str(file))
+    return {"name": file.stem, "description": system.description or "", "parts": parts}
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ addresses do.
 
 from __future__ import annotations
 
-import base64
+import html
 import json
 import posixpath
 import re
@@ -20,6 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mkdocs.structure.files import File
+
+from hyperperiod.report.playground import address
+from hyperperiod.resources import PLAYGROUND
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -33,7 +36,6 @@ TOP_PAGES: Final = {
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
 }
-PLAYGROUND: Final = TOP / "build" / "playground.html"
 PLAYGROUND_DATA: Final = re.compile(r'id="data">(.*?)</script>', re.DOTALL)
 EXAMPLE: Final = re.compile(r"^### (\S+)$", re.MULTILINE)
 CODE_BLOCK: Final = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
@@ -73,8 +75,7 @@ def with_playground(markdown: str, playground: Path) -> str:
     def linked(heading: re.Match[str]) -> str:
         if heading[1] not in names:
             return heading[0]
-        system = base64.b64encode(json.dumps({"name": heading[1]}).encode()).decode()
-        link = f"playground.html#&amp;system={system}"
+        link = html.escape(address(PLAYGROUND.name, {"name": heading[1]}))
         return f'{heading[0]}\n\n<a href="{link}">Open in the playground</a>'
 
     return EXAMPLE.sub(linked, markdown)

@@ -11,9 +11,11 @@ group `wheels` in uv.lock.
 
 A wheel for x86-64 brings the programs of the Linux host, as `hyperperiod linux build` has compiled
 them in build/linux, and the checker of certificates: who installs it needs no compiler for them.
+Every wheel brings the playground.
 
 Where one of the two Pythons is not there, 3.11 and one from 3.12 on, its wheels are left out, and
-where Coq or OCaml is not, the checker; that is said, and with --all, as for a release, an error.
+where Coq or OCaml is not, the checker, and where what compiles it is not, the playground; that is
+said, and with --all, as for a release, an error.
 """
 
 import functools
@@ -24,7 +26,7 @@ import sys
 from pathlib import Path
 
 from hyperperiod.hosts.linux.build import prebuilt
-from hyperperiod.resources import PREBUILT
+from hyperperiod.resources import PLAYGROUND, PREBUILT
 from tools import build_checker
 
 TOP = Path(__file__).resolve().parents[1]
@@ -109,6 +111,21 @@ def checker() -> Path:
     return target
 
 
+@functools.cache
+def playground() -> Path | None:
+    """The simulator as a page; None where what compiles it is missing."""
+    lacking = subprocess.run(
+        [TOP / "tools" / "prerequisites", "check", sys.executable, "wasm"],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if lacking.returncode:
+        return None
+    WORK.mkdir(parents=True, exist_ok=True)
+    run("make", "--silent", "-f", "hosts/sim/wasm/Makefile")
+    run(sys.executable, "-m", "docs.playground", WORK / PLAYGROUND.name)
+    return WORK / PLAYGROUND.name
+
+
 def wheel(name: str, bin_folder: Path, arch: str) -> None:
     """Builds one wheel, and puts it into dist/ if it is what its name will say."""
     python = bin_folder / "python"
@@ -125,10 +142,10 @@ def wheel(name: str, bin_folder: Path, arch: str) -> None:
         "cmake.define.CMAKE_RANLIB": zig / "ranlib",
         "cmake.define.CMAKE_CXX_FLAGS": f"-isystem {headers(arch, python)}",
     }
-    if arch == "x86_64":
-        settings["cmake.define.PREBUILT"] = programs()
-        if build_checker.missing() is None:
-            settings["cmake.define.CHECKER"] = checker()
+    brought = [playground()] if arch != "x86_64" else [playground(), programs()]
+    settings["cmake.define.PREBUILT"] = ";".join(str(one) for one in brought if one)
+    if arch == "x86_64" and build_checker.missing() is None:
+        settings["cmake.define.CHECKER"] = checker()
     options = [f"--config-setting={key}={value}" for key, value in settings.items()]
     run(
         python, "-m", "build", "--no-isolation", "--wheel", "--outdir", raw, *options,
@@ -164,6 +181,8 @@ def main() -> int:
     ]
     if "x86_64" in wanted and (missing := build_checker.missing()) is not None:
         lacking.append(f"the checker of certificates (no {missing}: {build_checker.INSTALL})")
+    if playground() is None:
+        lacking.append("the playground (make playground names what is missing)")
     if lacking and ("--all" in words or not environments):
         print(f"error: left out: {'; '.join(lacking)}", file=sys.stderr)
         return LACKS

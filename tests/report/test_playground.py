@@ -19,32 +19,63 @@ from tests.support.browser import Page, acted, drawn, needs_browser, opened, vio
 from tests.support.building import said
 from tests.support.drawn_runs import DRAWN
 from tests.support.in_wasm import TEMPLATES, built
+from tests.support.random_systems import random_system, step_of
 
-from hyperperiod.analysis import resolve
+from hyperperiod._analysis import Local
+from hyperperiod.analysis import analyze, resolve
+from hyperperiod.analysis.domains.domain_level import (
+    NotCovered,
+    components_of,
+    contract_under,
+    supply_under,
+)
+from hyperperiod.analysis.servers.groups import groups_of
+from hyperperiod.analysis.servers.host_level import host_level
+from hyperperiod.analysis.tasks.demand_bound import dbf
+from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.hosts.described import describe
 from hyperperiod.hosts.sim import run
-from hyperperiod.model import Scope, load_system
+from hyperperiod.model import (
+    Interface,
+    Sbf,
+    Scheduler,
+    Scope,
+    System,
+    Task,
+    Vcpu,
+    load_system,
+    vcpus_of,
+)
+from hyperperiod.report import playground, write_report
 from hyperperiod.report.meter import Meter, silent
-from hyperperiod.report.timeline import timeline
+from hyperperiod.report.palette import COLORS
+from hyperperiod.report.timeline import first_view_ns, timeline
 from hyperperiod.report.windows import choose
 from hyperperiod.resources import SYSTEMS
-from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind, read
+from hyperperiod.trace.format import EXTRA, SECOND_PAYER, STOLEN, Kind, has_one_spare, read
 
 MOST_BYTES = 3_000_000
 FLIGHT_CONTROL = SYSTEMS / "flight-control.toml"
+HORIZON_NS = 800_000_000
+"""What the page chooses for the two examples that are changed here: ten of their first views."""
 READER = """
   const { readFileSync } = require("node:fs");
   const [script, file] = process.argv.slice(1);
   const { Kind, Flag, runs } = JSON.parse(readFileSync(file));
-  const source = `${readFileSync(script, "utf8")}; return [recordsOf, windowOf];`;
-  const [recordsOf, windowOf] = new Function("Kind", "Flag", source)(Kind, Flag);
-  const nameOf = (names) => (rules) => names[rules];
-  console.log(JSON.stringify(runs.map(({ records, data, names }) =>
-    windowOf(recordsOf(new Uint8Array(readFileSync(records))), data, nameOf(names)))));
+  const source = `${readFileSync(script, "utf8")}; return [recordsOf, windowOf, dataOf];`;
+  const [recordsOf, windowOf, dataOf] = new Function("Kind", "Flag", source)(Kind, Flag);
+  console.log(JSON.stringify(runs.map(({ records, parts, colors, drawn, withSpare, names }) => {
+    const data = dataOf(parts, colors, withSpare);
+    const servers = drawn ? data.servers : [];
+    const bytes = new Uint8Array(readFileSync(records));
+    const win = windowOf(recordsOf(bytes), { ...data, servers }, (rules) => names[rules]);
+    return { ...data, servers, windows: [{ ...win, view: data.windows[0].view }] };
+  })));
 """
 
 
-def test_the_window_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
-    """The script's reading of records against Python's, for drawn systems of every kind."""
+def test_the_timeline_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
+    """What the script makes of parts and records, for drawn systems of every kind."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed: apt-get install nodejs")
@@ -55,22 +86,208 @@ def test_the_window_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
         run(system, horizon_ns, trace_path=trace)
         header, records = read(trace)
         bare.write_bytes(records.tobytes())
-        data = timeline(header, records, choose(records, [], 1), Meter(silent, len(records)))
+        view_ns = first_view_ns(header)
+        chosen, meter = choose(records, [], view_ns), Meter(silent, len(records))
+        data: dict[str, Any] = {**timeline(header, records, chosen, meter)}
         names = {
             one["budget"] | one["order"] << 8 | one["slack"] << 16: one["name"]
             for one in policies(system.policy.scope)
         }
-        runs.append({"records": str(bare), "data": data, "names": names})
-        expected.append({**data["windows"][0], "view": None})
+        parts = describe(system, horizon_ns, 1)
+        told = {"colors": COLORS, "drawn": header["budget"] != "sporadic", "names": names}
+        spare = {"withSpare": has_one_spare(header)}
+        runs.append({"records": str(bare), "parts": parts, **told, **spare})
+        own = {**data["windows"][0], "view": [0, view_ns]}
+        sums = {"wholeEnd", "allRecords"}  # of the trace
+        expected.append({key: data[key] for key in data.keys() - sums} | {"windows": [own]})
     flags = {"SECOND_PAYER": SECOND_PAYER, "EXTRA": EXTRA, "STOLEN": STOLEN}
     kinds = {kind.name: kind.value for kind in Kind}
     asked = tmp_path / "runs.json"
     asked.write_text(json.dumps({"Kind": kinds, "Flag": flags, "runs": runs}))
     found = json.loads(said(node, "-e", READER, TEMPLATES / "records.js", asked))
-    for one, window in zip(found, expected, strict=True):
-        assert {**one, "view": None} == window
-    assert sum(len(window["swaps"]) for window in found) > 2
-    assert sum(len(window["points"]) for window in found) > 50
+    assert found == json.loads(json.dumps(expected))
+    windows = [one["windows"][0] for one in found]
+    assert sum(len(window["swaps"]) for window in windows) > 2
+    assert sum(len(window["points"]) for window in windows) > 50
+
+
+CURVES = """
+  const { readFileSync } = require("node:fs");
+  const [script, records, file] = process.argv.slice(1);
+  const { Kind, schedulers, runs } = JSON.parse(readFileSync(file));
+  const source = `${readFileSync(script, "utf8")}; ${readFileSync(records, "utf8")};
+    return [supplyOf, seenSupply, recordsOf];`;
+  const [supplyOf, seenSupply, recordsOf] = new Function("Kind", source)(Kind);
+  console.log(JSON.stringify(runs.map(({ parts, policy, lengths, records }) => {
+    const read = recordsOf(new Uint8Array(readFileSync(records)));
+    return lengths.map((windows, id) => {
+      const { step, ...found } = supplyOf(parts, id, policy, schedulers);
+      if (found.why) return null;
+      found.seen = windows.map(seenSupply(read, id, step));
+      const demand = found.demand.map(({ at }) => windows.map(at));
+      return { ...found, supply: windows.map(found.supply), demand };
+    });
+  })));
+"""
+
+
+def curves_of(system: System, vcpu: Vcpu, windows: list[int]) -> dict[str, Any] | None:
+    """What the analysis knows of a vcpu's supply and demand in windows; None where the page says
+    that it does not: of what needs more than its server and its tasks."""
+    domain, moved = vcpu.domain, system.flows or system.swaps or system.changes
+    if moved or system.stolen or system.overruns or any(vars(system.overheads).values()):
+        return None
+    try:
+        number = 0 if domain.vcpus == 1 else int(vcpu.name.rpartition(".")[2])
+        component = components_of(domain)[number]
+        contract = contract_under(system.policy, domain, system.sbf)
+        if vcpu.interface is None:
+            return None
+        supply = supply_under(vcpu.interface, contract, [component])
+    except NotCovered:
+        return None
+    loads, demand = component.loads, []
+    if component.local is Local.EDF and loads:
+        demand = [[dbf(loads, window) for window in windows]]
+    elif component.local is Local.FIXED_PRIORITY:
+        above = [loads[: place + 1] for place in range(len(loads))]
+        demand = [[rbf(some, window) for window in windows] for some in above]
+    sbf = [supply.sbf(window) for window in windows]
+    return {"dark": supply.blackout_ns, "supply": sbf, "demand": demand}
+
+
+def in_step(system: System, number: int) -> System:
+    """The system with periods of servers and tasks drawn anew, most of which divide one another."""
+    draw, step_ns = random.Random(f"in step {number}"), step_of(system)
+
+    def drawn_ns() -> int:
+        return draw.choice((2, 4, 8, 8, 16, 12)) * step_ns
+
+    def of(task: Task) -> Task:
+        late_ns = draw.choice((None, None, 17 * step_ns))
+        fields = {"period_ns": drawn_ns(), "deadline_ns": late_ns, "jitter_ns": 0, "offset_ns": 0}
+        return Task.of(vars(task) | fields) if task.period_ns else task
+
+    domains = []
+    for domain in system.domains:
+        server = domain.interface and Interface(period_ns=drawn_ns(), budget_ns=step_ns)
+        domains.append(domain.replace(interface=server, tasks=tuple(map(of, domain.tasks))))
+    return system.replace(domains=tuple(domains))
+
+
+def test_supply_and_demand_are_those_of_the_analysis(tmp_path: Path) -> None:
+    """For drawn systems under every policy; and no run shows less than the bound of a server that
+    surely gets its budget."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed: apt-get install nodejs")
+    runs, expected, sure = [], [], []
+    for number in range(240):
+        system = random_system(number, extras=False)
+        if number % 3 == 0:  # of two periods one of which often divides the other
+            system = in_step(system.replace(sbf=Sbf.HARMONIC), number)
+        horizon_ns = 60 * step_of(system)
+        draw = random.Random(f"windows {number}")
+        run(system, horizon_ns, trace_path=tmp_path / "run.hpt")
+        bare = tmp_path / f"{number}"
+        bare.write_bytes(read(tmp_path / "run.hpt")[1].tobytes())
+        codes = {rule: getattr(system.policy, rule).code for rule in ("budget", "order", "slack")}
+        policy = next(one for one in policies(system.policy.scope) if codes.items() <= one.items())
+        vcpus = vcpus_of(system)
+        near = [-1, 0, 0, 1, draw.randrange(step_of(system))]
+        lengths = [
+            [draw.randrange(1, 60) * step_of(system) + draw.choice(near) for _ in range(12)]
+            for _ in vcpus
+        ]
+        parts = describe(system, horizon_ns, 1)
+        runs.append({"parts": parts, "policy": policy, "lengths": lengths, "records": str(bare)})
+        expected.append([curves_of(system, *one) for one in zip(vcpus, lengths, strict=True)])
+        holds = {
+            name: verdict.holds
+            for group in groups_of(system)
+            for name, verdict in zip(
+                (one.name for one in group.servers),
+                host_level(system.policy, group).servers,
+                strict=True,
+            )
+        }
+        sure.append([holds.get(one.name) for one in vcpus])
+    kinds = {kind.name: kind.value for kind in Kind}
+    asked = tmp_path / "runs.json"
+    asked.write_text(json.dumps({"Kind": kinds, "schedulers": list(Scheduler), "runs": runs}))
+    scripts = (TEMPLATES / "supply.js", TEMPLATES / "records.js")
+    found = json.loads(said(node, "-e", CURVES, *scripts, asked))
+    compared = 0
+    for curves, others, gets in zip(found, expected, sure, strict=True):
+        for one, other, gets_budget in zip(curves, others, gets, strict=True):
+            seen = one.pop("seen") if one else []
+            assert one == other
+            if gets_budget and one:
+                pairs = [
+                    (least, bound)
+                    for least, bound in zip(seen, one["supply"], strict=True)
+                    if least is not None
+                ]
+                assert all(least >= bound for least, bound in pairs)
+                compared += sum(bound > 0 for _, bound in pairs)
+    assert compared > 1_000
+    harmonic = [one for curves in expected[::3] for one in curves if one]
+    assert len(harmonic) > 20
+
+
+def least_seen(ticks: list[tuple[bool, bool]], length: int, step: int) -> int | None:
+    """The least that ran in windows with work throughout; a tick is whether there is work, and
+    whether it runs."""
+    windows = [ticks[at : at + length] for at in range(0, len(ticks) - length + 1, step)]
+    sums = [sum(runs for _, runs in one) for one in windows if all(works for works, _ in one)]
+    return min(sums, default=None)
+
+
+def test_least_supply_seen_is_that_of_every_window(tmp_path: Path) -> None:
+    """Against a look at every window, for drawn vcpus that work, run and move."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed: apt-get install nodejs")
+    runs, expected = [], []
+    for number in range(40):
+        draw = random.Random(f"seen {number}")
+        ticks: list[tuple[bool, bool]] = []
+        records: list[tuple[int, int, int, int]] = []
+        works = False
+        on: int | None = None
+        for time in range(60):
+            had, before = works, on
+            works = draw.random() < (0.95 if works else 0.5)
+            on = None
+            if works and draw.random() < 0.6:
+                on = before if before is not None and draw.random() < 0.7 else draw.randrange(2)
+            if works != had:
+                records.append((Kind.ARRIVE if works else Kind.DEPART, 0, -1, time))
+            if before not in (None, on):
+                records.append((Kind.IDLE, -1, before, time))
+            if on not in (None, before):
+                records.append((Kind.RUN, 0, on, time))
+            ticks.append((works, on is not None))
+        records.append((Kind.IDLE, -1, 1 if on == 0 else 0, 60))
+        step = number % 4 and draw.randrange(1, 9)
+        runs.append({"step": step, "records": records})
+        expected.append([least_seen(ticks, length, step or 1) for length in range(1, 30)])
+    script = """
+      const { readFileSync } = require("node:fs");
+      const [script, file] = process.argv.slice(1);
+      const { Kind, runs } = JSON.parse(readFileSync(file));
+      const source = `${readFileSync(script, "utf8")}; return seenSupply;`;
+      const seen = new Function("Kind", source)(Kind);
+      const keys = (one) => Object.fromEntries(["kind", "vcpu", "pcpu", "time"]
+        .map((key, at) => [key, one[at]]));
+      console.log(JSON.stringify(runs.map(({ records, step }) => {
+        const least = seen(records.map(keys), 0, step);
+        return Array.from({ length: 29 }, (_, at) => least(at + 1));
+      })));
+    """
+    asked = tmp_path / "runs.json"
+    asked.write_text(json.dumps({"Kind": {kind.name: kind.value for kind in Kind}, "runs": runs}))
+    assert json.loads(said(node, "-e", script, TEMPLATES / "supply.js", asked)) == expected
 
 
 def test_policies_are_those_that_a_system_file_can_name() -> None:
@@ -98,12 +315,11 @@ def test_the_page_keeps_the_rules_of_axe(page: Path, tmp_path: Path) -> None:
 
 def misses_with(budget_ns: int) -> int:
     """What flight-control misses in the page's horizon if its first server has this budget."""
-    one = example(FLIGHT_CONTROL)
     system = resolve(load_system(FLIGHT_CONTROL, pinned=True))
     first, *others = system.domains
     assert first.interface is not None
     less = first.replace(interface=first.interface.replace(budget_ns=budget_ns))
-    result = run(system.replace(domains=(less, *others)), one["parts"][0]["horizon_ns"])
+    result = run(system.replace(domains=(less, *others)), HORIZON_NS)
     assert sum(task.misses for task in result.tasks) > 0
     return sum(task.misses for task in result.tasks)
 
@@ -111,6 +327,8 @@ def misses_with(budget_ns: int) -> int:
 def changed(name: str, budget_ns: int, task: dict[str, int]) -> list[dict[str, Any]]:
     """The parts of an example whose first server and task have these values."""
     parts: list[dict[str, Any]] = example(SYSTEMS / f"{name}.toml")["parts"]
+    assert parts[0]["horizon_ns"] is None
+    parts[0]["horizon_ns"] = HORIZON_NS
     next(part for part in parts if part["part"] == "add_vcpu")["budget_ns"] = budget_ns
     next(part for part in parts if part["part"] == "add_task").update(task)
     return parts
@@ -181,6 +399,7 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
       }
       told(linked);
       choose("flight-control");
+      told([...document.querySelectorAll("#curves p")].map((one) => one.textContent).join("; "));
       told(misses());
       const exact = document.querySelector('[data-of="add_vcpu 0 budget_ns"] + input');
       exact.value = "123.457";
@@ -229,12 +448,14 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     """
     dom = opened(acted(page, visit), tmp_path, f"#zoom=0ns,40000000ns&system={link(200_000)}")
     notes = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
-    *ran, linked, before, typed, label, zero, shown, after, swapped, focus = notes[:-9]
+    *ran, linked, supplies, before, typed, label, zero, shown, after, swapped, focus = notes[:-9]
     instant, first, missed, packet, further, refused, kept = notes[-9:-2]
     assert len(ran) > 20
     assert all(re.match(r"\d+ records of ", one) for one in (*ran, swapped))
     assert (before, after) == ("0", str(misses_with(200_000)))
     assert linked == after
+    assert supplies.startswith("500 µs in 5 ms: none for 4.5 ms at most, from a multiple of 5 ms ")
+    assert supplies.endswith("; best effort: it has no server")
     assert typed == str(misses_with(123_457))
     assert re.fullmatch(r"server of .+ budget \(µs\)", label)
     assert zero == f"✗ {label}: found 0; allowed: a time above 0"
@@ -288,3 +509,59 @@ def test_an_example_of_the_site_opens_in_the_page(page: Path, tmp_path: Path) ->
     dom = opened(acted(page, visit), tmp_path, hashes[-1])
     seen = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
     assert seen == [f"{name} soft" for name in (list(links)[-1], *links)]
+
+
+@needs_browser
+def test_a_report_opens_in_the_page(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page lies beside the report, and shows the system of the run with the run's seed."""
+    monkeypatch.setattr(playground, "PLAYGROUND", page)
+    path = tmp_path / "own.toml"
+    path.write_text(FLIGHT_CONTROL.read_text().replace("flight-control", "our überflug"))
+    system = resolve(load_system(path, pinned=True))
+    result = run(system, HORIZON_NS, 7)
+    report = tmp_path / "report.html"
+    write_report(report, system, analyze(system), result, None)
+    (link,) = [one for one in Page(report).addresses if one.startswith(page.name)]
+    beside = tmp_path / page.name
+    assert beside.read_bytes() == page.read_bytes()
+    visit = """
+      const log = document.body.appendChild(document.createElement("pre"));
+      log.textContent = [...document.querySelectorAll("#tasks tr")]
+        .map((row) => [...row.cells].slice(0, 3).map((one) => one.textContent)).join(";")
+        + `;${document.getElementById("example").value}`;
+    """
+    dom = opened(acted(beside, visit), tmp_path, link.removeprefix(page.name))
+    expected = [
+        f"{domain.name} · {task.name},{task.jobs},{task.misses}"
+        for domain in result.domains
+        for task in domain.tasks
+    ]
+    shown = html.unescape(dom[dom.rindex("<pre>") + 5 : dom.rindex("</pre>")])
+    assert shown.split(";") == [*expected, "our überflug"]
+
+
+def test_where_a_report_does_not_lead_to_the_playground(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without one, for a table of windows, beside somebody's own file, to no file of a folder."""
+    system = resolve(load_system(FLIGHT_CONTROL, pinned=True))
+    table = resolve(load_system(TOP / "docs" / "examples" / "partitions.toml"))
+    made, report = tmp_path / "made" / "playground.html", tmp_path / "report.html"
+    monkeypatch.setattr(playground, "PLAYGROUND", made)
+    assert playground.open_in_playground(report, system, 1) is None
+    made.parent.mkdir()
+    made.write_bytes(playground.MARK)
+    assert playground.open_in_playground(report, table, 1) is None
+    assert playground.open_in_playground(made, system, 1) is None
+    for device in ("null", "stdout"):
+        assert playground.open_in_playground(Path("/dev") / device, system, 1) is None
+    beside = tmp_path / made.name
+    assert not beside.exists()
+    beside.write_text("a page of one's own")
+    assert playground.open_in_playground(report, system, 1) is None
+    assert beside.read_text() == "a page of one's own"
+    beside.write_bytes(playground.MARK + b"older")
+    assert playground.open_in_playground(report, system, None) is not None
+    assert beside.read_bytes() == made.read_bytes()

@@ -76,4 +76,4 @@ def test_a_system_is_described_in_plain_data() -> None:
         parts = describe(system, horizon_ns, seed)
         assert json.loads(json.dumps(parts)) == parts
         assert [one["part"] for one in parts].count("add_domain") == len(system.domains)
-        assert list(parts[0])[:4] == ["part", "budget", "order", "slack"]
+        assert list(parts[0])[:4] == ["part", "sbf", "budget", "order"]

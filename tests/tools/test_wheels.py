@@ -31,6 +31,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, st
     monkeypatch.setattr(make_wheels, "wheel", wheel)
     monkeypatch.setattr(make_wheels, "run", lambda *_words, **_environment: "")
     monkeypatch.setattr(build_checker, "missing", lambda: None)
+    monkeypatch.setattr(make_wheels, "playground", lambda: tmp_path / "playground.html")
     return made
 
 
@@ -58,6 +59,18 @@ def test_without_coq_the_checker_is_left_out(
     assert make_wheels.main() == 0
     assert built
     assert "the checker of certificates (no coqc: sudo apt-get" in capsys.readouterr().out
+
+
+def test_without_its_compiler_the_playground_is_left_out(
+    built: list[tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(make_wheels, "playground", lambda: None)
+    monkeypatch.setattr("sys.argv", ["make_wheels.py"])
+    assert make_wheels.main() == 0
+    assert built
+    assert "the playground (make playground names what is missing)" in capsys.readouterr().out
 
 
 def test_a_release_needs_all_of_them(

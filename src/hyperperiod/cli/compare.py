@@ -276,7 +276,9 @@ def _results(
             from hyperperiod.report import compare_report
 
             with reading_bar(f"comparison of {systems[0].name}") as progress:
-                compare_report(report_path, results, traces[: len(results)], progress, sentences)
+                compare_report(
+                    report_path, results, traces[: len(results)], progress, sentences, systems[0]
+                )
     return results, sentences
 
 

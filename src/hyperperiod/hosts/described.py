@@ -7,7 +7,7 @@ The same simulator as WebAssembly (hosts/sim/wasm) is told them by a web page, o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hyperperiod import _sim
@@ -18,12 +18,26 @@ from hyperperiod.model import System
 def describe(system: System, horizon_ns: int, seed: int) -> list[dict[str, Any]]:
     """The parts of a system whose interfaces are known: "part" names each, then come its values.
 
-    Values stand in the order of the native function, times in nanoseconds; None is none. InputError
-    for what the simulator cannot run.
+    Values stand in the order of the native function, times in nanoseconds; None is none. Before
+    them domains, tasks and flows have their "name", tasks their "etf" as two numbers, the system
+    its "sbf", none of which the simulator is told. InputError for what it cannot run.
     """
     scenario = make_scenario(system, horizon_ns, seed, kind=_Described)
     assert isinstance(scenario, _Described)
-    return scenario.parts
+    tasks = [task for domain in system.domains for task in domain.tasks]
+    named: dict[str, Iterator[dict[str, Any]]] = {
+        "set_up": iter([{"sbf": system.sbf}]),
+        "add_domain": iter([{"name": domain.name} for domain in system.domains]),
+        "add_task": iter(
+            [{"name": task.name, "etf": list(task.etf.as_integer_ratio())} for task in tasks]
+        ),
+        "add_flow": (flows := iter([{"name": flow.name} for flow in system.flows])),
+        "add_closed_flow": flows,
+    }
+    return [
+        {"part": one["part"], **next(named.get(one["part"], iter([{}]))), **one}
+        for one in scenario.parts
+    ]
 
 
 class _Described(_sim.Scenario):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hyperperiod.hosts.result import RunFlow, RunResult, RunTask, series_names
+from hyperperiod.model import System
 from hyperperiod.report.charts import LARGE, CdfChart, Series, box_chart, cdf_chart, points_each
 from hyperperiod.report.distribution import (
     Distribution,
@@ -26,6 +27,7 @@ from hyperperiod.report.numbers import duration, percent
 from hyperperiod.report.overview import Overview
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color, dash
+from hyperperiod.report.playground import open_in_playground
 from hyperperiod.report.stacked import same_rows, stacked
 from hyperperiod.report.timeline import overview_of
 from hyperperiod.trace.format import Header, Records, read
@@ -131,9 +133,11 @@ def compare_report(
     traces: Sequence[Path | None] | None = None,
     progress: Progress = silent,
     sentences: Sequence[str] = (),
+    system: System | None = None,
 ) -> None:
     """Write the comparison of `results`, runs of one system; `traces` are one per result.
 
+    With the `system` as the first of them ran it the page leads to the playground, beside it.
     `sentences` say what lies between hosts (`host_differences`).
     `progress` is called with the records read so far and all to read.
     """
@@ -164,6 +168,7 @@ def compare_report(
         title=results[0].system,
         differs=_differs(results),
         sentences=sentences,
+        playground=system and open_in_playground(path, system, results[0].seed),
         difference=_difference(rows, [run.name for run in runs]),
         runs=runs,
         rows=fold(rows, [row.trouble for row in rows]),

@@ -26,6 +26,7 @@ from hyperperiod.report.moments import Survey, flow_moments
 from hyperperiod.report.numbers import duration, times, whole
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
+from hyperperiod.report.playground import open_in_playground
 from hyperperiod.report.timeline import first_view_ns, overview_of, timeline
 from hyperperiod.report.windows import Chosen, choose
 from hyperperiod.runs import policy_verdicts
@@ -174,7 +175,8 @@ def write_report(
     """Write the report of one run to `path`; without a trace it has no timeline and no charts.
 
     `progress` is called with the records read so far and all to read, which takes most of the time
-    of a long trace. The page says what of the system a certificate covers, where there is one.
+    of a long trace. The page says what of the system a certificate covers, where there is one, and
+    leads to the playground, which is put beside it (`open_in_playground`).
     """
     if any(one.departs for one in result.recorded):
         analysis = _without_bounds(analysis)
@@ -204,6 +206,7 @@ def write_report(
         flows=fold(flows, [row.misses + row.dropped for row in flows]),
         commands=command_rows(system, result),
         pcpus=fold(pcpus, [row.schedulable is not True for row in pcpus]),
+        playground=open_in_playground(path, system, result.seed),
         steals=any(row.stolen is not None for row in pcpus),
         overheads=_overheads(system),
         data=None if read_trace is None else read_trace.data,

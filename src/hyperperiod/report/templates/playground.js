@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The playground: a form of a system, which runs in this page whenever something is changed. The
-// page holds examples (docs/playground.py), each as the parts that the simulator is told and as what
-// the timeline says beside its records. The form changes the parts, and nothing else is kept: the
-// address holds them, so that it is a link to the system.
+// page holds examples (docs/playground.py), each as the parts that the simulator is told, with names.
+// The form changes the parts, and nothing else is kept: the address holds them, so that it is a link
+// to any system, which need not be one of these.
 "use strict";
 (() => {
-  const { examples, policies, schedulers, budgets, orders, slacks, columns, mostRecords } =
+  const { examples, policies, schedulers, budgets, orders, slacks, columns, colors } =
     JSON.parse(document.getElementById("data").textContent);
   const packed = atob(document.getElementById("simulator").textContent);
   const module = new WebAssembly.Module(Uint8Array.from(packed, (one) => one.charCodeAt(0)));
@@ -15,8 +15,11 @@
   const choice = document.getElementById("example");
   const SPARE = -2;
   const RECORD = 32; // bytes
+  const MOST = 100000; // records; more are too many to draw
+  const FEW = 8000; // records of a run that follows a slider
+  const VIEWS = 10; // how many first views a run is long, if it may be
   const FIRST = (examples.find((one) => one.name === "flight-control") ?? examples[0]).name;
-  let system = null; // a copy of the example that is changed
+  let system = null; // a copy of the example that is changed, and the data of its timeline
   let shown = []; // what brings each control to what it controls
   let records = []; // of the last run
   let now = 0; // the instant that is told
@@ -133,20 +136,18 @@
     return Math.max(1, Number((share + all - 1n) / all));
   }
 
-  // A hop of a flow has no releases of its own. What follows what, the example's file decides.
+  // A hop of a flow has no releases of its own. A deadline that is the period follows it.
   function taskRows(name, id, scheduler, isHop) {
     const task = all("add_task")[id];
-    const { etfs, parts } = examples.find((one) => one.name === system.name);
-    const own = parts.filter((one) => one.part === "add_task")[id];
-    const { period_ns: period, wcet_ns: wcet } = task;
+    const { period_ns: period, wcet_ns: wcet, deadline_ns: deadline } = task;
     if (!period || !wcet) return [];
     return under(
       element("h3", { textContent: name }),
       slider("wcet", task, "wcet_ns", () => Math.max(2 * wcet, period), () => {
-        task.bcet_ns = bcetOf(task.wcet_ns, etfs[id]);
+        task.bcet_ns = bcetOf(task.wcet_ns, task.etf);
       }),
       ...(isHop ? [] : [slider("period", task, "period_ns", () => 2 * period, () => {
-        if (own.deadline_ns === own.period_ns) task.deadline_ns = task.period_ns;
+        if (deadline === period) task.deadline_ns = task.period_ns;
       })]),
       ...(scheduler.endsWith("fp") ? [number("priority", task, "priority")] : []),
     );
@@ -168,7 +169,7 @@
     const servers_ = all("add_vcpu");
     const hops = new Set(system.parts.flatMap((one) => one.hops ?? []));
     const swap = button("hot swap", "another policy from some instant on", () => {
-      const at_ns = setUp().horizon_ns / 4;
+      const at_ns = Math.round(setUp().horizon_ns / 4);
       const { budget, order, slack } = setUp();
       system.parts.push({ part: "add_swap", at_ns, budget, order, slack });
     });
@@ -188,23 +189,46 @@
 
   // --- the run ---------------------------------------------------------------------------------
 
+  // Gives a run its length: so many first views, and one after the last swap or change; or less,
+  // down to that, until it has few records.
+  function chooseHorizon() {
+    const [, view] = system.data.windows[0].view;
+    const least = Math.max(0, ...system.parts.map((one) => one.at_ns ?? 0)) + view;
+    setUp().horizon_ns = Math.max(VIEWS * view, least);
+    const isLong = () => {
+      try {
+        return !simulate(module, partsNow(), setUp().horizon_ns, RECORD * FEW);
+      } catch {
+        return true; // the run says what is refused
+      }
+    };
+    while (setUp().horizon_ns > least && isLong())
+      setUp().horizon_ns = Math.max(Math.floor(setUp().horizon_ns / 2), least);
+  }
+
+  // The parts with swaps by time, as the simulator wants them.
+  function partsNow() {
+    const swaps = all("add_swap").sort((one, other) => one.at_ns - other.at_ns);
+    return [...system.parts.filter((one) => one.part !== "add_swap"), ...swaps];
+  }
+
   // Runs the system as it is now. An Error says what is refused.
   function run(isNew) {
     shown.forEach((show) => show());
-    const swaps = all("add_swap").sort((one, other) => one.at_ns - other.at_ns);
-    const parts = [...system.parts.filter((one) => one.part !== "add_swap"), ...swaps];
+    const parts = partsNow();
     const began = performance.now();
-    const run = simulate(module, parts, setUp().horizon_ns, RECORD * mostRecords);
+    const run = simulate(module, parts, setUp().horizon_ns, RECORD * MOST);
     records = recordsOf(run.records);
-    const data = { ...system.data, servers: serversNow(swaps) };
+    const data = { ...system.data, servers: serversNow() };
     const { view } = data.windows[0];
     const win = windowOf(records, data, (rules) => policyOf(rules).name);
     showTimeline(
       { ...data, wholeEnd: win.end, allRecords: win.records, windows: [{ ...win, view }] }, isNew);
+    tellCurves();
     tell(run.counts, performance.now() - began);
     document.getElementById("instant").replaceChildren();
     clearTimeout(keepTimer);
-    keepTimer = setTimeout(keep, 300, JSON.stringify({ name: encodeURIComponent(system.name), parts }));
+    keepTimer = setTimeout(keep, 300, JSON.stringify({ name: system.name, parts }));
   }
 
   // Runs the system after a change of it, which may refuse what it was given.
@@ -224,10 +248,10 @@
 
   // The servers whose budgets are drawn, with what they have now: none under the sporadic rule,
   // the spare only where it is used.
-  function serversNow(swaps) {
+  function serversNow() {
     const vcpus = all("add_vcpu");
     if (budgets[setUp().budget] === "sporadic") return [];
-    const spare = slacks[setUp().slack] === "spare" || swaps.length > 0;
+    const spare = slacks[setUp().slack] === "spare" || all("add_swap").length > 0;
     return system.data.servers
       .filter((one) => one.vcpu !== SPARE || spare)
       .map((one) => ({ ...one, budget: (vcpus[one.vcpu] ?? all("set_spare")[0]).budget_ns }));
@@ -249,6 +273,73 @@
     said.className = "soft";
     said.textContent = `${records.length} records of ${showTimeline.timeText(setUp().horizon_ns)}, `
       + `simulated and drawn in ${Math.round(took)} ms`;
+  }
+
+  // --- supply and demand -----------------------------------------------------------------------
+
+  const WIDE = [54, 326, 12, 150]; // left, right, top and bottom of a plot
+  const SAMPLES = 280; // of a curve: about a dot of the plot each
+
+  function drawing(kind, attributes, ...children) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", kind);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  }
+
+  // A picture for each server: its supply, the demand of its tasks, and what the run has shown.
+  function tellCurves() {
+    const policy = policyOf(ruleOf(setUp()));
+    document.getElementById("curves").replaceChildren(...system.data.vcpus.map((vcpu, id) => {
+      const { why, ...curves } = supplyOf(system.parts, id, policy, schedulers);
+      const { color } = system.data.domains[vcpu.domain];
+      const name = element("figcaption", { textContent: vcpu.name, className: "name" });
+      const parts = why ? [element("p", { className: "note", textContent: why })]
+        : pictureOf(vcpu.name, color, all("add_vcpu")[id], curves, seenSupply(records, id, curves.step));
+      return element("figure", { className: "chart card" }, name, ...parts);
+    }));
+  }
+
+  function pictureOf(name, color, server, { dark, supply, demand, step }, seen) {
+    const { timeText } = showTimeline;
+    const end = Math.ceil(Math.max(dark + 2 * server.period_ns, ...demand.map((one) => one.until)) * 1.08);
+    const at = (number, until = end) => Math.floor((until * number) / SAMPLES);
+    const points = (curve, until = end) => Array.from({ length: SAMPLES + 1 }, (_, number) =>
+      [at(number, until), curve(at(number, until))]);
+    const seenPoints = [];
+    for (let number = 0; number <= SAMPLES; number += 4) { // dearer than the others
+      const least = seen(at(number));
+      if (least !== null) seenPoints.push([at(number), least]);
+    }
+    const curves = [
+      ...demand.map((one) => ({ style: "demand", points: points(one.at, Math.min(end, one.until)) })),
+      { style: "supply", points: points(supply) },
+      { style: "seen", points: seenPoints },
+    ];
+    const most = Math.max(1, ...curves.flatMap((one) => one.points.map(([, amount]) => amount)));
+    const [left, right, top, bottom] = WIDE;
+    const x = (time) => left + ((right - left) * time) / end;
+    const y = (amount) => bottom - ((bottom - top) * amount) / most;
+    const text = (where, words) => drawing("text", where, words);
+    const svg = drawing("svg", { viewBox: "0 0 340 172", role: "img" },
+      drawing("title", {}, `Supply and demand of ${name} in windows up to ${timeText(end)}`),
+      drawing("path", { class: "axis", d: `M${left} ${top}V${bottom}H${right}` }),
+      text({ x: left - 4, y: top + 8, "text-anchor": "end" }, timeText(most)),
+      text({ x: left, y: bottom + 16 }, "0"),
+      text({ x: right, y: bottom + 16, "text-anchor": "end" }, `window ${timeText(end)}`),
+      ...curves.map(({ style, points: line }) => drawing("path", { class: style,
+        style: style === "supply" ? `stroke: ${color}` : "",
+        d: line.map(([time, amount], place) => `${place ? "L" : "M"}${x(time).toFixed(1)} ${y(amount).toFixed(1)}`).join("") })),
+      ...demand.filter((one) => one.name).map((one) => drawing("circle",
+        { class: "due", cx: x(one.until), cy: y(one.at(one.until)), r: 3 },
+        drawing("title", {}, `${one.name}: deadline ${timeText(one.until)}`))));
+    const [budget, period, none] = [server.budget_ns, server.period_ns, dark].map(timeText);
+    const lacks = seenPoints.find(([time, amount]) => amount < supply(time));
+    const from = step ? `, from a multiple of ${period} on` : "";
+    const words = lacks
+      ? `✗ it does not get its budget: only ${timeText(lacks[1])} in a window of ${timeText(lacks[0])}`
+      : `${budget} in ${period}: none for ${none} at most${from}`;
+    return [svg, element("p", { className: `note${lacks ? " bad" : ""}`, textContent: words })];
   }
 
   // --- instant by instant ----------------------------------------------------------------------
@@ -354,20 +445,33 @@
   // --- the beginning ---------------------------------------------------------------------------
 
   function keep(kept) {
+    const ascii = kept.replace(/[^ -~]/g, (one) =>
+      `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
     const [zoom] = /^#zoom=[^&]*|$/.exec(location.hash);
-    history.replaceState(null, "", `${zoom}&system=${btoa(kept)}`);
+    history.replaceState(null, "", `${zoom || "#"}&system=${btoa(ascii)}`);
   }
 
-  // The example with this name, or the parts that a link has in the place of its own.
-  function begin(name, parts) {
-    const example = examples.find((one) => one.name === name);
-    system = structuredClone(parts ? { ...example, parts } : example);
-    document.getElementById("description").textContent = system.description;
+  // Begins with an example, or with what a link has.
+  function begin({ name, description = "", parts }) {
+    const { is_global: isGlobal, pcpus } = parts[0];
+    system = { name, parts: structuredClone(parts), data: dataOf(parts, colors, isGlobal || pcpus === 1) };
+    document.getElementById("description").textContent = description;
+    const names = new Set([...examples.map((one) => one.name), name]);
+    choice.replaceChildren(...[...names].map((one) => new Option(one)));
     choice.value = name;
-    const { view } = system.data.windows[0];
-    if (!parts) history.replaceState(null, "", `#zoom=${view[0]}ns,${view[1]}ns`);
+    if (setUp().horizon_ns === null) chooseHorizon();
     fillForm();
     run(true);
+  }
+
+  const exampleOf = (name) => examples.find((one) => one.name === name);
+
+  function beginExample(name) {
+    const example = exampleOf(name);
+    if (!example) return; // what a link has is shown already
+    const [, view] = dataOf(example.parts, colors).windows[0].view;
+    history.replaceState(null, "", `#zoom=0ns,${view}ns`);
+    begin(example);
   }
 
   // The system of the address, if it has one.
@@ -376,17 +480,16 @@
     if (!packed) return false;
     try {
       const { name, parts } = JSON.parse(atob(packed));
-      begin(decodeURIComponent(name), parts);
+      begin({ ...exampleOf(name), name, ...(parts && { parts }) });
     } catch {
-      begin(FIRST);
+      beginExample(FIRST);
       refuse("the link has no system of this page");
     }
     return true;
   }
 
-  choice.append(...examples.map((one) => new Option(one.name)));
-  choice.addEventListener("change", () => begin(choice.value));
+  choice.addEventListener("change", () => beginExample(choice.value));
   window.addEventListener("hashchange", linked);
   document.getElementById("timeline").addEventListener("instant", tellInstant);
-  if (!linked()) begin(FIRST);
+  if (!linked()) beginExample(FIRST);
 })();

@@ -1,9 +1,43 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The records of a run that began at 0, and what the timeline draws of them: what report/timeline.py
-// makes of a whole trace, in a page that runs the simulator itself. `Kind` and `Flag` are the rows
-// of record/record.h, which the page puts before this.
+// The records of a run that began at 0, and what the timeline draws of them and of its system: what
+// report/timeline.py makes of a whole trace, in a page that runs the simulator itself. `Kind` and
+// `Flag` are the rows of record/record.h, which the page puts before this.
 "use strict";
+
+// Who there is in a system, of the parts that the simulator is told: domains, their vcpus and
+// tasks, servers whose budgets are drawn (`withSpare`: the spare too), and what is seen at first,
+// two periods of the slowest. `colors` are those of the domains.
+function dataOf(parts, colors, withSpare) {
+  const data = { runs: [""], domains: [], vcpus: [], tasks: [], servers: [], overview: null };
+  for (const one of parts) {
+    const domain = data.domains.length - 1;
+    const { name } = data.domains[domain] ?? {};
+    if (one.part === "add_domain") {
+      const [color, pattern] = [(domain + 1) % colors.length, (domain + 1) / colors.length];
+      data.domains.push({ name: one.name, color: colors[color], pattern: Math.floor(pattern) });
+    } else if (one.part === "add_vcpu") {
+      data.vcpus.push({ name, domain, bestEffort: Boolean(one.best_effort) });
+    } else if (one.part === "add_task") {
+      data.tasks.push({ name: one.name, domain, deadline: one.deadline_ns ?? 0 });
+    }
+  }
+  for (const domain of data.domains.keys()) {
+    const its = data.vcpus.filter((one) => one.domain === domain);
+    if (its.length > 1) its.forEach((one, at) => { one.name += `.${at}`; });
+  }
+  const all = (part) => parts.filter((one) => one.part === part);
+  const server = ({ budget_ns: budget, period_ns: period }, vcpu, name) =>
+    ({ vcpu, name, budget, period });
+  data.servers = all("add_vcpu").flatMap((one, vcpu) =>
+    one.best_effort ? [] : [server(one, vcpu, data.vcpus[vcpu].name)]);
+  const [spare] = all("set_spare");
+  if (withSpare && spare.budget_ns) data.servers.push(server(spare, -2, "spare"));
+  const periods = (part) => Math.max(0, ...all(part).map((one) => one.period_ns ?? 0));
+  const pcpus = Array.from({ length: parts[0].pcpus }, () => []);
+  data.windows = [{ view: [0, 2 * (periods("add_vcpu") || periods("add_task"))], pcpus }];
+  return data;
+}
 
 // From bytes to objects; -1 is nobody, -2 the spare. Values are signed, so that -1 is no end.
 function recordsOf(bytes) {

@@ -4,7 +4,8 @@
 "use strict";
 
 // The parts of the scenario are objects, whose "part" names what is told and whose other values
-// are told in their order: numbers, lists, or null for none. The run goes up to the instant. What
+// are told in their order: numbers, lists, or null for none. A "name", an "etf" and an "sbf" are for
+// others. The run goes up to the instant. What
 // it returns: the bytes of the records, and what was counted, a row for each task, then one for
 // each vcpu, as in hosts/sim/count_rows.h. An Error says what the simulator refuses, or that there
 // are more bytes than these, which ends a run without an end.
@@ -42,7 +43,8 @@ function simulate(module, parts, untilNs, mostBytes = Infinity) {
   memory = exports.memory;
   exports._initialize();
   for (const { part, ...values } of parts) {
-    const numbers = Object.values(values).flatMap((one) =>
+    const told = Object.keys(values).filter((key) => !["name", "etf", "sbf"].includes(key));
+    const numbers = told.map((key) => values[key]).flatMap((one) =>
       Array.isArray(one) ? [one.length, ...one] : [one ?? -1]);
     const room = exports.room(numbers.length);
     new BigInt64Array(memory.buffer, room, numbers.length).set(numbers.map(BigInt));

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The way from a report to the playground: the page beside it, and an address in it.
+
+The playground (docs/playground.py makes it) is a file of its own, `resources.PLAYGROUND`, where the
+package has it. A copy goes beside a report, and the report's link to it holds the whole system.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from hyperperiod.hosts.described import describe
+from hyperperiod.model import InputError, System
+from hyperperiod.resources import PLAYGROUND
+
+MOST_VCPUS: Final = 64
+"""On one pcpu, or of one policy for all pcpus: the module has no larger engine."""
+MARK: Final = b"<title>Playground "
+"""In the head of each playground, and of what a newer one may take the place of."""
+
+
+def parts_of(system: System, file: str, seed: int = 1) -> list[dict[str, Any]]:
+    """The parts of a system, whose interfaces are known, as the page is told them: `describe`.
+
+    The page chooses how long a run is. InputError about `file` for what the simulator or the page
+    does not run.
+    """
+    if system.major_frame_ns is not None:
+        raise InputError(file, None, "policy", "table", "a policy with servers")
+    parts = describe(system, 1, seed)
+    parts[0]["horizon_ns"] = None
+    vcpus = Counter(one["pcpu"] for one in parts if one["part"] in ("add_vcpu", "add_change"))
+    vcpus.pop(None, None)
+    if (most := max(vcpus.values())) > MOST_VCPUS:
+        raise InputError(file, None, "vcpus", f"{most} on one pcpu", f"at most {MOST_VCPUS}")
+    return parts
+
+
+def address(page: str, system: Mapping[str, Any]) -> str:
+    """The address of a system, its name with its parts, in the playground at `page`."""
+    packed = base64.b64encode(json.dumps(system).encode()).decode()
+    return f"{quote(page)}#&system={packed}"
+
+
+def open_in_playground(report: Path, system: System, seed: int | None) -> str | None:
+    """Puts the playground beside a report; returns the address there of the system of a run.
+
+    None where the package has no playground or the page cannot run the system, where the report is
+    no plain file (/dev/stdout), or a file of somebody else has the playground's name.
+    """
+    beside = report.with_name(PLAYGROUND.name)
+    is_plain = not report.is_symlink() and (report.is_file() or not report.exists())
+    if beside == report or not is_plain or not PLAYGROUND.is_file():
+        return None
+    with suppress(InputError, OSError):
+        parts = parts_of(system, system.name, 1 if seed is None else seed)
+        made = PLAYGROUND.read_bytes()
+        there = beside.read_bytes() if beside.exists() else MARK
+        if MARK not in there[:4096]:
+            return None
+        if there != made:
+            beside.write_bytes(made)
+        return address(beside.name, {"name": system.name, "parts": parts})
+    return None
