@@ -18,6 +18,7 @@ from tests.support.trace_writer import Script, make_header, task, vcpu
 
 from hyperperiod.analysis import analyze
 from hyperperiod.cli import main, progress
+from hyperperiod.hosts.result import Responses
 from hyperperiod.model import load_system, parse_policy, with_policy
 from hyperperiod.report import windows as windows_module
 from hyperperiod.report import write_report
@@ -160,9 +161,11 @@ def test_a_late_window_shows_what_the_whole_run_shows(
         assert all(ours[2] in (theirs[2], -1) for ours, theirs in zip(seen, inside, strict=True))
 
 
-def survey(header: Header, records: Records, *, pieces: int = 7) -> list[ReportMoment]:
-    """What is found in a trace that is read in small pieces."""
-    found = Survey(header)
+def survey(
+    header: Header, records: Records, seen: Responses | None = None, *, pieces: int = 7
+) -> list[ReportMoment]:
+    """What is found in a trace that is read in small pieces, with the responses of task v.t."""
+    found = Survey(header, {("v", "t"): seen})
     for at in range(0, len(records), pieces):
         found.add(records[at : at + pieces])
     return found.found()
@@ -189,6 +192,23 @@ def test_what_is_found_does_not_depend_on_how_it_is_read(tmp_path: Path, pieces:
     assert found[FIRST_MISS] == ReportMoment(FIRST_MISS, ("v", "t"), 0, 0, 0, 20, 25)
     assert found[LONGEST] == ReportMoment(LONGEST, ("v", "t"), 0, 0, 0, 20, 25)
     assert found[WORST_MISS] == ReportMoment(WORST_MISS, ("v", "t"), 0, 1, 20, 40, None)
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 100])
+def test_typical_responses_lead_to_the_first_job_that_is_closest(
+    tmp_path: Path, pieces: int
+) -> None:
+    script = Script(make_header("ds", [vcpu("v", 10, 10)], [task("v", "t", 20, 15)]))
+    for job, response in enumerate([9, 7, 5, 7, 5, 12, 9]):
+        script.add(job * 20, Kind.RELEASE, task=0, job=job, value=job * 20 + 20)
+        script.add(job * 20 + response, Kind.COMPLETE, task=0, job=job, vcpu=0, value=response)
+    header, records = script.end(200).trace(tmp_path)
+    seen = Responses(min=5, mean=7, p50=8, p99=11, max=12)
+    moments = survey(header, records, seen, pieces=pieces)
+    found = {one.reason: one.number for one in moments}
+    assert found == {LONGEST: 5, "shortest response": 2, "median response": 0, "p99 response": 5}
+    # Job 2 is there from 40 to its deadline at 60, with 50 around it.
+    assert choose(records, moments, 0).links[("v", "t"), "shortest response"] == (0, 110)
 
 
 def test_a_job_that_is_never_done_is_the_worst_miss(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hyperperiod.analysis import Analysis
 from hyperperiod.analysis.certificate import Certificate
 from hyperperiod.analysis.result import AnalysisResult, DomainResult, PaperResult, VcpuResult
 from hyperperiod.hosts import STOCK
-from hyperperiod.hosts.result import RunDomain, RunFlow, RunPeriods, RunResult, RunVcpu
+from hyperperiod.hosts.result import Responses, RunDomain, RunFlow, RunPeriods, RunResult, RunVcpu
 from hyperperiod.model import TABLE, System
 from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
 from hyperperiod.report.distribution import Distribution, ResponseCounts, Task
@@ -67,15 +67,18 @@ class TaskRow:
     jobs: int
     misses: int
     dmr: float | None
-    mean_ns: float | None
-    p99_ns: float | None
-    max_ns: float | None
+    response: Responses | None
 
     @property
     def trouble(self) -> float:
         """The rank of the row among those to be seen first: misses, open verdicts, closeness."""
         not_guaranteed = self.deadline_ns is not None and self.schedulable is not True
-        return (self.dmr or 0) * 1e6 + not_guaranteed * 10 + (self.share(self.max_ns) or 0)
+        return (self.dmr or 0) * 1e6 + not_guaranteed * 10 + (self.longest_share or 0)
+
+    @property
+    def longest_share(self) -> float | None:
+        """The longest response as a share of the deadline, None if no job finished."""
+        return self.share(self.response.max) if self.response else None
 
     def share(self, time_ns: float | None) -> float | None:
         """A time as a share of the deadline, at most 1.5, for the bar in the table."""
@@ -137,9 +140,7 @@ class FlowRow:
     dropped: int
     misses: int
     dmr: float | None
-    mean_ns: int | None
-    p99_ns: int | None
-    max_ns: int | None
+    response: Responses | None
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ def write_report(
     if any(one.departs for one in result.recorded):
         analysis = _without_bounds(analysis)
     colors = {domain.name: color(index) for index, domain in enumerate(system.domains)}
-    read_trace = None if trace_path is None else _read_trace(trace_path, progress)
+    read_trace = None if trace_path is None else _read_trace(trace_path, result, progress)
     found = {} if read_trace is None else read_trace.responses
     chosen = None if read_trace is None else read_trace.chosen
     cut = result.interrupted or not (read_trace is None or read_trace.complete)
@@ -226,12 +227,17 @@ class ReadTrace:
     complete: bool
 
 
-def _read_trace(path: Path, progress: Progress) -> ReadTrace:
+def _read_trace(path: Path, result: RunResult, progress: Progress) -> ReadTrace:
     """All that the page shows of a trace, which is read in chunks, two or three times."""
     header, records = read(path)
+    seen = {
+        (domain.name, task.name): task.response_ns
+        for domain in result.domains
+        for task in domain.tasks
+    } | {("flow", flow.name): flow.response_ns for flow in result.flows}
     flows = bool(header.get("flows"))
     meter = Meter(progress, len(records) * (3 if flows else 2))
-    responses, survey = ResponseCounts(header), Survey(header)
+    responses, survey = ResponseCounts(header), Survey(header, seen)
     overview = overview_of(header, records)
     for chunk in meter.chunks(records):
         responses.add(chunk)
@@ -240,7 +246,7 @@ def _read_trace(path: Path, progress: Progress) -> ReadTrace:
             overview.add(chunk)
     moments = survey.found()
     if flows:
-        moments += flow_moments(header, meter.chunks(records), end_ns(records))
+        moments += flow_moments(header, meter.chunks(records), end_ns(records), seen)
     chosen = choose(records, moments, first_view_ns(header))
     data = timeline(header, records, chosen, meter, overview.found() if overview else None)
     meter.finish()
@@ -452,9 +458,7 @@ def task_rows(
             jobs=seen.jobs,
             misses=seen.misses,
             dmr=seen.dmr,
-            mean_ns=seen.response_ns.mean if seen.response_ns else None,
-            p99_ns=seen.response_ns.p99 if seen.response_ns else None,
-            max_ns=seen.response_ns.max if seen.response_ns else None,
+            response=seen.response_ns,
         )
         for domain, judged, given in zip(
             system.domains, analysis.domains, result.domains, strict=True
@@ -495,9 +499,7 @@ def flow_rows(system: System, analysis: AnalysisResult, result: RunResult) -> li
             dropped=seen.dropped,
             misses=seen.misses,
             dmr=seen.dmr,
-            mean_ns=seen.response_ns.mean if seen.response_ns else None,
-            p99_ns=seen.response_ns.p99 if seen.response_ns else None,
-            max_ns=seen.response_ns.max if seen.response_ns else None,
+            response=seen.response_ns,
         )
         for flow, found, seen in zip(system.flows, analysis.flows, result.flows, strict=True)
     ]

@@ -3,8 +3,8 @@
 
 A page must stay small, however long the run, so it holds the first records of a trace and windows
 of a few hundred records around moments: the first miss of all, the worst, and the first miss and
-longest response of each task and flow, and its first dropped item, as many as fit. Tables link to
-them by instants.
+longest response of each task and flow, and its first dropped item, as many as fit, then those with
+typical responses. Tables link to them by instants.
 """
 
 from bisect import bisect_left, bisect_right
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from hyperperiod.report.moments import (
-    FIRST_DROP,
     FIRST_MISS,
     LONGEST,
+    TYPICAL,
     WORST_MISS,
     ReportMoment,
     Who,
@@ -81,7 +81,7 @@ def choose(records: Records, moments: Sequence[ReportMoment], first_view_ns: int
             views[moment] = place, view_of(moment, window, last_ns)
     for moment in (one for one in wishes if one in views):
         if moment.reason == FIRST_MISS or moment.finish_ns is not None:
-            asked = moment.reason if moment.reason in (FIRST_MISS, FIRST_DROP) else LONGEST
+            asked = LONGEST if moment.reason == WORST_MISS else moment.reason
             links.setdefault((moment.who, asked), views[moment][1])
     start = (0, windows[0].view, windows[0].title)
     first_two = [moment for moment in wishes[:2] if moment in views]
@@ -143,7 +143,7 @@ def _windows(
 
 def _by_importance(moments: Sequence[ReportMoment], last_ns: int) -> list[ReportMoment]:
     """The first miss of all, the worst, then the others; without a miss the longest comes first."""
-    ranked = sorted(moments, key=lambda moment: -moment.ratio(last_ns))
+    ranked = sorted(moments, key=lambda one: (one.reason in TYPICAL, -one.ratio(last_ns)))
     named = [_named(moment, last_ns) for moment in ranked]
     misses = [moment for moment in named if moment.reason == FIRST_MISS]
     first = min(misses, key=lambda moment: moment.deadline_ns, default=None)
