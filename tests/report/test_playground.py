@@ -70,6 +70,7 @@ def test_the_window_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
     for one, window in zip(found, expected, strict=True):
         assert {**one, "view": None} == window
     assert sum(len(window["swaps"]) for window in found) > 2
+    assert sum(len(window["items"]) for window in found) > 50
     assert sum(len(window["points"]) for window in found) > 50
 
 

@@ -17,8 +17,9 @@ from hyperperiod.model import load_system, parse_policy, with_policy
 from hyperperiod.report import compare_report, explain_page, write_report
 from hyperperiod.report import windows as windows_module
 from hyperperiod.runs import simulate
-from hyperperiod.trace.format import Header, Records, read
+from hyperperiod.trace.format import Header, Kind, Records, read
 from hyperperiod.trace.intervals import intervals
+from hyperperiod.trace.items import visits
 from hyperperiod.trace.jobs import Job, jobs
 
 pytestmark = needs_browser
@@ -315,6 +316,42 @@ def test_misses_jobs_and_events_are_gone_through_and_a_span_is_measured(tmp_path
     assert span.endswith(": video.frame, job 0")
     assert drawn(dom, "measured") == 100_000_000
     assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 200_000_000)
+
+
+def test_arrows_go_from_hop_to_hop_and_a_click_marks_those_of_an_item(tmp_path: Path) -> None:
+    """As many as items that reached another hop in the view, of one item as many as its hops less 1.
+
+    Where there are too many, only those of the item that was clicked on are drawn.
+    """
+    trace, page = tmp_path / "flows.hpt", tmp_path / "flows.html"
+    system, end_ns = load_system(SYSTEMS / "packet-path.toml"), 120_000_000
+    write_report(page, system, analyze(system), simulate(system, end_ns, trace_path=trace), trace)
+    came = [
+        record.time_ns
+        for record, item in visits(read(trace)[1])
+        if record.kind == Kind.ITEM and item.hop > 0
+    ]
+    act = """
+      const canvas = document.getElementById("timeline");
+      canvas.setPointerCapture = () => {};
+      setTimeout(() => {
+        const box = canvas.getBoundingClientRect();
+        const at = { clientX: box.left + 176 + (box.width - 182) * 0.29, clientY: box.top + 350 };
+        for (const kind of ["pointerdown", "pointerup"])
+          canvas.dispatchEvent(new PointerEvent(kind, { ...at, pointerId: 1 }));
+        document.title = document.getElementById("about").textContent;
+      }, 300);
+      setTimeout(() => {
+    """
+    for until_ns, are_few in ((8_000_000, True), (end_ns, False)):
+        dom = opened(acted(page, f"{act}{SAVE}}}, 600);"), tmp_path, f"#zoom=0,{until_ns}ns")
+        asked, others = (
+            saved(dom)["svg"].decode().count(f'stroke-width="{width}"') for width in (2.4, 1.2)
+        )
+        reached = sum(time_ns <= until_ns for time_ns in came)
+        assert (reached > 60) is not are_few
+        assert (asked, others) == (2, reached - 2 if are_few else 0)
+        assert re.search(r"<title>control.law, job \d+: .* It is hop 2 of item \d+ of command", dom)
 
 
 def test_a_window_can_be_chosen_from_the_list_and_by_its_address(

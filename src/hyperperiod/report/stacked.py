@@ -27,6 +27,10 @@ _SPAN: Final = 8
 """Numbers of an interval in the data ..."""
 _IDS: Final = (2, 3, 5)
 """... and which of them name vcpus or a task."""
+_ITEM: Final = 5
+"""Numbers of an item at a hop in the data ..."""
+_TASK: Final = 3
+"""... and which of them names the task."""
 
 Row = TypeVar("Row")
 
@@ -71,6 +75,7 @@ def stacked(
         "vcpus": _turns([data["vcpus"] for data in runs]),
         "tasks": _turns([data["tasks"] for data in runs]),
         "servers": [_server(runs[run]["servers"][at], run, names) for run, at in places],
+        "flows": runs[0]["flows"],
         "windows": [_window([data["windows"][0] for data in runs], places)],
         "overview": _overview([data["overview"] for data in runs], places),
     }
@@ -99,6 +104,8 @@ def _window(windows: Sequence[WindowData], places: Sequence[tuple[int, int]]) ->
                 spans[field::_SPAN] = [
                     _number(one, run, len(windows)) for one in spans[field::_SPAN]
                 ]
+        items = window["items"]
+        items[_TASK::_ITEM] = [_number(one, run, len(windows)) for one in items[_TASK::_ITEM]]
     swaps = {tuple(swap) for window in windows for swap in window["swaps"]}
     return {
         **windows[0],
@@ -108,6 +115,7 @@ def _window(windows: Sequence[WindowData], places: Sequence[tuple[int, int]]) ->
         "points": [windows[run]["points"][at] for run, at in places],
         "jobs": _turns([window["jobs"] for window in windows]),
         "waiting": _turns([window["waiting"] for window in windows]),
+        "items": list(chain.from_iterable(window["items"] for window in windows)),
         "swaps": [list(swap) for swap in sorted(swaps)],
     }
 

@@ -30,6 +30,7 @@ from hyperperiod.trace.format import (
     Records,
     end_ns,
     has_one_spare,
+    item_of,
     server_name,
     signed,
 )
@@ -76,10 +77,14 @@ class ServerData(TypedDict):
 
 
 class MomentData(TypedDict):
-    """A moment that is offered, and what of the window is seen then; `task` is -1 for an item."""
+    """A moment that is offered, and what of the window is seen then.
+
+    It is a job, `flow` being -1, or an item of a flow, `task` being -1 and `job` its number.
+    """
 
     title: str
     task: int
+    flow: int
     job: int
     release: int
     finish: int
@@ -98,6 +103,7 @@ class WindowData(TypedDict):
     points: list[list[int]]
     jobs: list[list[int]]
     waiting: list[int]
+    items: list[int]
     swaps: list[list[int | str]]
     moments: list[MomentData]
 
@@ -115,6 +121,7 @@ class TimelineData(TypedDict):
     vcpus: list[VcpuData]
     tasks: list[TaskData]
     servers: list[ServerData]
+    flows: list[str]
     windows: list[WindowData]
     overview: OverviewData | None
 
@@ -182,6 +189,7 @@ def timeline(
             }
             for server, (budget_ns, period_ns) in interfaces.items()
         ],
+        "flows": _flow_names(header),
         "windows": [
             _window(header, records, window, state, budgets)
             for window, state in zip(chosen.windows, states, strict=True)
@@ -210,11 +218,13 @@ def _window(
         "points": _points(state, shown, window, budgets),
         "jobs": jobs,
         "waiting": waiting,
+        "items": _items(np.concatenate((state.carried, shown[shown["kind"] == Kind.ITEM]))),
         "swaps": [list(swap) for swap in swaps(header, shown)],
         "moments": [
             {
                 "title": moment.title,
                 "task": -1 if moment.task is None else moment.task,
+                "flow": _flow_names(header).index(moment.who[1]) if moment.task is None else -1,
                 "job": moment.number,
                 "release": moment.release_ns,
                 "finish": moment.until_ns(last_ns),
@@ -229,6 +239,10 @@ def domain_names(header: Header) -> list[str]:
     """Returns the names of the domains in the order of the file."""
     entries = [*header["vcpus"], *header["tasks"]]
     return list(dict.fromkeys(entry["domain"] for entry in entries))
+
+
+def _flow_names(header: Header) -> list[str]:
+    return [flow["name"] for flow in header.get("flows", [])]
 
 
 def first_view_ns(header: Header) -> int:
@@ -337,6 +351,15 @@ def _fall(line: list[int], time_ns: int, spent_ns: int) -> None:
     if line and spent_ns:
         start_ns = max(time_ns - spent_ns, line[-2])
         line += [start_ns, line[-1], time_ns, line[-1] - spent_ns]
+
+
+def _items(came: Records) -> list[int]:
+    """flow, number, hop, task, job of each item at each of its hops, as it came there."""
+    flat: list[int] = []
+    for record in each(came):
+        item = item_of(record.value)
+        flat += [item.flow, item.number, item.hop, record.task, record.job]
+    return flat
 
 
 def _jobs(header: Header, in_flight: Records, shown: Records) -> tuple[list[list[int]], list[int]]:

@@ -45,8 +45,7 @@ function whoDiffers(own, first, index) {
 // Jobs whose response, or whether they are late, is not that of the first run: from the instant at
 // which one is done to that at which both are. It is grave if one is late and the other is not.
 function outcomeDiffers(own, first, index, win) {
-  const places = new Map();
-  for (let at = 0; at < first.length; at += JOB) places.set(first[at + 3], at);
+  const places = placesOf(first);
   const found = [];
   const response = (jobs, at) => (jobs[at + 2] < 0 ? -1 : jobs[at + 2] - jobs[at]);
   const words = (jobs, at) => (jobs[at + 4] ? "✗ " : "")

@@ -20,6 +20,7 @@ function draw() {
   for (const { from, to, win } of drawn) {
     if (!win) continue;
     drawSwaps(win, from, to);
+    if (win.items.length) within({ from, to }, 0, size.height, () => drawLegs(win, from, to));
     pen.fillStyle = look.accent;
     if (data.overview) pen.fillRect(x(from), TOP - 5, x(to) - x(from), 2);
   }

@@ -38,9 +38,10 @@ function tellJob({ win, moment }) {
     .flatMap((one, at) => [at ? ", " : "; meanwhile on its pcpu: ",
       holderLink(one, inside), ` ${timeText(one.length)}`]);
   const whole = release >= win.start && finish <= win.end;
+  const item = itemOf(win, task, job);
   return [`${title}: ${timeText(finish - release)} from ${timeText(release)} on. `
     + `${whole ? "It" : "In this window it"} ran ${timeText(own)} in ${pieces.length} `
-    + (pieces.length === 1 ? "piece" : "pieces"), ...others, "."];
+    + (pieces.length === 1 ? "piece" : "pieces"), ...others, item ? `. It is ${item.text}.` : "."];
 }
 
 // A link that outlines the pieces of one that ran meanwhile, and shows the longest of them; the job

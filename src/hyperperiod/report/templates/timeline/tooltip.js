@@ -120,6 +120,8 @@ function describeJob(row, time, win) {
     ? `finished ${timeText(finish)}, after ${timeText(finish - release)}`
     : "not finished in what is shown");
   if (missed) lines.push("✗ missed its deadline");
+  const item = itemOf(win, row.index, job);
+  if (item) lines.push(item.text);
   if (running) lines.push(`running on ${pcpuName(running[2])}`);
   if (waiting) lines.push(`${waiting} more jobs were waiting when this window began`);
   return lines;
