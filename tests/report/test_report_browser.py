@@ -437,7 +437,7 @@ def test_each_difference_of_two_runs_is_gone_to_and_marked(tmp_path: Path) -> No
       const about = document.getElementById("about").textContent;
       press("D");
       document.body.dataset.back = seen.indexOf(seen.at(-1)) === seen.length - 3;
-      press("Escape");
+      press("Escape"); press("0");
       document.body.dataset.last = about;
     """
     dom = opened(acted(page, go + SAVE), tmp_path, "#zoom=0,400ms")
@@ -451,6 +451,39 @@ def test_each_difference_of_two_runs_is_gone_to_and_marked(tmp_path: Path) -> No
     assert saved(dom)["svg"].count(f'height="3" fill="{bad[1]}"'.encode()) == grave
     assert 'data-back="true"' in dom
     assert re.search(r'data-last="[^"]*pcpu 0: [\w.]+ with crps, [\w.]+ with ptps', dom)
+
+
+def test_rows_of_all_runs_stay_together_and_a_difference_brings_its_own(tmp_path: Path) -> None:
+    """Of 30 rows of tasks in three runs two tasks are shown at first, then the one that differs.
+
+    The whole run is too long for a difference of a job to be seen: the view gets shorter.
+    """
+    system, policies = load_system(SYSTEMS / "flight-control.toml"), ("ptps", "wcps", "crps")
+    traces = [tmp_path / f"{policy}.hpt" for policy in policies]
+    results = [
+        simulate(with_policy(system, parse_policy(trace.stem)), 10**9, trace_path=trace)
+        for trace in traces
+    ]
+    page = tmp_path / "compare.html"
+    compare_report(page, results, traces)
+    go = """
+      const canvas = document.getElementById("timeline");
+      const press = (key) => canvas.dispatchEvent(new KeyboardEvent("keydown", { key }));
+      press("0");
+      const about = document.getElementById("about");
+      for (let at = 0; at < 300 && !/displays.primary-display, job/.test(about.textContent); at += 1)
+        press("d");
+    """
+    before = "".join(ET.fromstring(saved(opened(acted(page, SAVE), tmp_path))["svg"]).itertext())
+    dom = opened(acted(page, go + SAVE), tmp_path)
+    after = "".join(ET.fromstring(saved(dom)["svg"]).itertext())
+    for text in (before, after):
+        assert "tasks: 6 of 30" in text
+        assert all(text.count(f"pcpu 0\n{policy}\n") == 1 for policy in policies)
+    rows = [f"primary-display\n{policy} · displays\n" for policy in policies]
+    assert not any(row in before for row in rows)
+    assert all(row in after for row in rows)
+    assert drawn(dom, "to") - drawn(dom, "from") < 200_000_000
 
 
 def test_what_is_shown_is_saved_as_svg_and_png(page: Path, tmp_path: Path) -> None:

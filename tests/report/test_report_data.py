@@ -170,7 +170,7 @@ def test_runs_on_one_page_keep_their_rows_and_end_at_one_instant(
             assert [one // 3 for one in spans[2::8]] == others[2::8]
             assert {one % 3 for one in spans[5::8] if one >= 0} == {run}
             assert spans[::8] == others[::8]
-    assert [one["name"][0] for one in whole["servers"]] == ["a", "b", "a", "b"]
+    assert [one["run"] for one in whole["servers"]] == [0, 1, 0, 1]
     monkeypatch.setattr(windows_module, "START", 300)
     monkeypatch.setattr(windows_module, "RECORDS", 300)
     overviews = [

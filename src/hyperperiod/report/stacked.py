@@ -3,7 +3,7 @@
 
 Pcpus, vcpus and tasks of the runs take turns: number n of run r of R runs is number n * R + r, and
 the script finds whose one is by the remainder. Servers take turns too, but not all policies have
-them, so that their names say the run. Domains are the same for all. The page holds the start of
+them, so that each says its run. Domains are the same for all. The page holds the start of
 each run up to one instant, and all of them where they are short.
 """
 
@@ -74,7 +74,7 @@ def stacked(
         "domains": runs[0]["domains"],
         "vcpus": _turns([data["vcpus"] for data in runs]),
         "tasks": _turns([data["tasks"] for data in runs]),
-        "servers": [_server(runs[run]["servers"][at], run, names) for run, at in places],
+        "servers": [_server(runs[run]["servers"][at], run, len(runs)) for run, at in places],
         "flows": runs[0]["flows"],
         "windows": [_window([data["windows"][0] for data in runs], places)],
         "overview": _overview([data["overview"] for data in runs], places),
@@ -91,9 +91,8 @@ def _number(number: int, run: int, runs: int) -> int:
     return number * runs + run if number >= 0 else number
 
 
-def _server(server: ServerData, run: int, names: Sequence[str]) -> ServerData:
-    name = f"{names[run]}: {server['name']}"
-    return {**server, "vcpu": _number(server["vcpu"], run, len(names)), "name": name}
+def _server(server: ServerData, run: int, runs: int) -> ServerData:
+    return {**server, "vcpu": _number(server["vcpu"], run, runs), "run": run}
 
 
 def _window(windows: Sequence[WindowData], places: Sequence[tuple[int, int]]) -> WindowData:

@@ -68,9 +68,10 @@ class TaskData(TypedDict):
 
 
 class ServerData(TypedDict):
-    """A server by the id that intervals and points use for it, with its interface (ns)."""
+    """A server by the id that intervals and points use for it, with its run and interface (ns)."""
 
     vcpu: int
+    run: int
     name: str
     budget: int
     period: int
@@ -183,6 +184,7 @@ def timeline(
         "servers": [
             {
                 "vcpu": _id(server),
+                "run": 0,
                 "name": server_name(header, server),
                 "budget": budget_ns,
                 "period": period_ns,

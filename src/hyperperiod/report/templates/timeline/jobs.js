@@ -161,7 +161,8 @@ function events(win) {
 
 const byTime = (a, b) => a[0] - b[0];
 
-// Goes to the instant before or after of a list by time, and says what happens then.
+// Goes to the instant before or after of a list by time, and says what happens then. What is framed
+// there is shown as large as a window's first view is, if it is too small to be seen.
 function toEvent(step, found) {
   const seen = ruler && ruler.to >= view.from && ruler.to <= view.to;
   const from = seen ? ruler.to : step > 0 ? view.from - 1 : view.to + 1;
@@ -171,10 +172,20 @@ function toEvent(step, found) {
   const to = times[place];
   ruler = { from: seen ? from : to, to };
   const what = found.filter((one) => one[0] === to).map((one) => one[1]);
+  const more = what.length > 6 ? `; and ${what.length - 6} more` : "";
+  const [, , framed] = found[times.indexOf(to)];
+  let span = view.to - view.from;
+  if (framed) {
+    target = framed;
+    rows = layOut();
+    const [first, last] = data.windows[0].view;
+    const { release, finish } = framed.moment;
+    const wanted = Math.max(last - first, 2 * (finish - release));
+    if (wanted * 4 < span) span = wanted;
+  }
   const length = to === ruler.from ? "" : ` (${timeText(Math.abs(to - from))} from the last)`;
-  say(`${timeText(to)}${length}: ${what.slice(0, 6).join("; ")}`);
-  const half = (view.to - view.from) / 2;
-  if (to < view.from || to > view.to) show(to - half, to + half);
+  say(`${timeText(to)}${length}: ${what.slice(0, 6).join("; ")}${more}`);
+  if (to < view.from || to > view.to || span < view.to - view.from) show(to - span / 2, to + span / 2);
   else draw();
   canvas.dispatchEvent(new CustomEvent("instant", { detail: to }));
 }
