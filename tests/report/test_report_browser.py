@@ -319,7 +319,7 @@ def test_misses_jobs_and_events_are_gone_through_and_a_span_is_measured(tmp_path
 
 
 def test_arrows_go_from_hop_to_hop_and_a_click_marks_those_of_an_item(tmp_path: Path) -> None:
-    """As many as items that reached another hop in the view, of one item as many as its hops less 1.
+    """As many as items that reached another hop in the view; an item with three hops has two.
 
     Where there are too many, only those of the item that was clicked on are drawn.
     """
@@ -471,8 +471,8 @@ def test_rows_of_all_runs_stay_together_and_a_difference_brings_its_own(tmp_path
       const press = (key) => canvas.dispatchEvent(new KeyboardEvent("keydown", { key }));
       press("0");
       const about = document.getElementById("about");
-      for (let at = 0; at < 300 && !/displays.primary-display, job/.test(about.textContent); at += 1)
-        press("d");
+      const isShown = () => /displays.primary-display, job/.test(about.textContent);
+      for (let at = 0; at < 300 && !isShown(); at += 1) press("d");
     """
     before = "".join(ET.fromstring(saved(opened(acted(page, SAVE), tmp_path))["svg"]).itertext())
     dom = opened(acted(page, go + SAVE), tmp_path)
@@ -484,6 +484,33 @@ def test_rows_of_all_runs_stay_together_and_a_difference_brings_its_own(tmp_path
     assert not any(row in before for row in rows)
     assert all(row in after for row in rows)
     assert drawn(dom, "to") - drawn(dom, "from") < 200_000_000
+
+
+def test_numbers_of_a_comparison_lead_to_the_job_of_their_own_run(tmp_path: Path) -> None:
+    """Also where the longest responses of several runs are seen in the same view."""
+    system = load_system(SYSTEMS / "overload.toml")
+    traces = [tmp_path / f"{policy}.hpt" for policy in ("ptps", "crps")]
+    results = [
+        simulate(with_policy(system, parse_policy(trace.stem)), 10**9, trace_path=trace)
+        for trace in traces
+    ]
+    page = tmp_path / "compare.html"
+    compare_report(page, results, traces)
+    follow = """
+      const said = [];
+      for (const link of document.querySelectorAll('#tasks a[title^="show the longest"]')) {
+        link.click();
+        said.push(document.getElementById("span").textContent.replace(/, at.*/, ""),
+          document.getElementById("windows").selectedOptions[0].text.replace(/, at.*/, ""));
+      }
+      document.title = said.join("| ");
+    """
+    title = re.search(r"<title>(.*?)</title>", opened(acted(page, follow), tmp_path))
+    assert title is not None
+    of_loop = [f"{policy}: longest response of control.loop" for policy in ("ptps", "crps")]
+    shown = [f"0 to 30 ms: {of_loop[0]}", of_loop[0], f"0 to 30 ms: {of_loop[1]}", of_loop[1]]
+    assert title[1].split("| ")[:4] == shown
+    assert title[1].count("of video.frame") == 4
 
 
 def test_what_is_shown_is_saved_as_svg_and_png(page: Path, tmp_path: Path) -> None:

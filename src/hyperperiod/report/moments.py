@@ -9,21 +9,25 @@ these numbers lead somewhere; where a percentile is rounded, it is the first of 
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Final
 
 import numpy as np
 
 from hyperperiod.hosts.result import Responses
-from hyperperiod.report.distribution import by_task
+from hyperperiod.report.distribution import Distribution, ResponseCounts, Task, by_task
+from hyperperiod.report.meter import Meter
 from hyperperiod.report.numbers import duration
+from hyperperiod.report.overview import Overview
 from hyperperiod.report.state import unfinished
-from hyperperiod.trace.format import RECORD, Header, Kind, Records, end_ns
+from hyperperiod.trace.format import RECORD, Header, Kind, Records, chunks, end_ns
 from hyperperiod.trace.items import visits_in
 
 FIRST_MISS: Final = "first miss"
 WORST_MISS: Final = "worst miss"
 LONGEST: Final = "longest response"
 FIRST_DROP: Final = "first drop"
+FIRST_DIFFERENCE: Final = "first difference"
 TYPICAL: Final = {
     "shortest response": "min",
     "median response": "p50",
@@ -221,3 +225,51 @@ def _items(header: Header, pieces: Iterable[Records]) -> Iterator[tuple[int, Rep
                 yield item.flow, replace(moment, finish_ns=record.time_ns)
     for (number, _), moment in open_items.items():
         yield number, moment
+
+
+def first_difference(header: Header, records: Records, first: Records) -> ReportMoment | None:
+    """Returns the first job that ends in one of two runs and not then in the other, if any."""
+    for ends in zip_longest(_ends(records), _ends(first)):
+        if ends[0] != ends[1]:
+            finish_ns, task, job, response_ns = min(end for end in ends if end is not None)
+            who = header["tasks"][task]["domain"], header["tasks"][task]["name"]
+            release_ns = finish_ns - response_ns
+            return ReportMoment(FIRST_DIFFERENCE, who, task, job, release_ns, 0, finish_ns)
+    return None
+
+
+def _ends(records: Records) -> Iterator[tuple[int, int, int, int]]:
+    """When jobs end, with their task, number and response."""
+    for chunk in chunks(records):
+        done = chunk[chunk["kind"] == Kind.COMPLETE]
+        yield from zip(
+            *(done[key].tolist() for key in ("time_ns", "task", "job", "value")), strict=True
+        )
+
+
+def read_through(
+    header: Header,
+    records: Records,
+    meter: Meter,
+    seen: Seen,
+    overview: Overview | None = None,
+) -> tuple[dict[Task, Distribution], list[ReportMoment]]:
+    """Returns how responses are distributed in a whole trace, and the moments worth looking at.
+
+    The overview sees the trace too. It is read once, and once more if there are flows.
+    """
+    responses, survey = ResponseCounts(header), Survey(header, seen)
+    for chunk in meter.chunks(records):
+        responses.add(chunk)
+        survey.add(chunk)
+        if overview:
+            overview.add(chunk)
+    moments = survey.found()
+    if header.get("flows"):
+        moments += flow_moments(header, meter.chunks(records), end_ns(records), seen)
+    return responses.found(), moments
+
+
+def passes(header: Header) -> int:
+    """Returns how often a page reads a trace at most, the timeline included."""
+    return 3 if header.get("flows") else 2

@@ -113,7 +113,7 @@ class State:
 
 
 def unfinished(before: Records, chunk: Records, kind: Kind = Kind.RELEASE) -> Records:
-    """The records of a kind, of jobs that are open after the chunk; `before`: of those before it."""
+    """The records of a kind, of jobs that are open after a chunk; `before`: those before it."""
     kinds = chunk["kind"]
     released = np.concatenate((before, chunk[kinds == kind]))
     return released[~np.isin(job_keys(released), job_keys(chunk[kinds == Kind.COMPLETE]))]

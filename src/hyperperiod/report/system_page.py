@@ -19,17 +19,17 @@ from hyperperiod.hosts import STOCK
 from hyperperiod.hosts.result import Responses, RunDomain, RunFlow, RunPeriods, RunResult, RunVcpu
 from hyperperiod.model import TABLE, System
 from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
-from hyperperiod.report.distribution import Distribution, ResponseCounts, Task
+from hyperperiod.report.distribution import Distribution, Task
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
-from hyperperiod.report.moments import Survey, flow_moments
+from hyperperiod.report.moments import passes, read_through
 from hyperperiod.report.numbers import duration, times, whole
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
 from hyperperiod.report.timeline import first_view_ns, overview_of, timeline
 from hyperperiod.report.windows import Chosen, choose
 from hyperperiod.runs import policy_verdicts
-from hyperperiod.trace.format import end_ns, is_interrupted, read
+from hyperperiod.trace.format import is_interrupted, read
 
 NAMED: Final = 6
 """How many tasks a sentence names."""
@@ -235,22 +235,13 @@ def _read_trace(path: Path, result: RunResult, progress: Progress) -> ReadTrace:
         for domain in result.domains
         for task in domain.tasks
     } | {("flow", flow.name): flow.response_ns for flow in result.flows}
-    flows = bool(header.get("flows"))
-    meter = Meter(progress, len(records) * (3 if flows else 2))
-    responses, survey = ResponseCounts(header), Survey(header, seen)
+    meter = Meter(progress, len(records) * passes(header))
     overview = overview_of(header, records)
-    for chunk in meter.chunks(records):
-        responses.add(chunk)
-        survey.add(chunk)
-        if overview:
-            overview.add(chunk)
-    moments = survey.found()
-    if flows:
-        moments += flow_moments(header, meter.chunks(records), end_ns(records), seen)
+    responses, moments = read_through(header, records, meter, seen, overview)
     chosen = choose(records, moments, first_view_ns(header))
     data = timeline(header, records, chosen, meter, overview.found() if overview else None)
     meter.finish()
-    return ReadTrace(data, chosen, responses.found(), not is_interrupted(header, records))
+    return ReadTrace(data, chosen, responses, not is_interrupted(header, records))
 
 
 def verdicts(system: System, analysis: AnalysisResult, result: RunResult) -> list[Statement]:

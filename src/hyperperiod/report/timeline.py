@@ -22,6 +22,7 @@ from hyperperiod.report.windows import Chosen, ReportWindow, is_whole, view_of
 from hyperperiod.trace.format import (
     EXTRA,
     NONE,
+    RECORD,
     SECOND_PAYER,
     SPARE,
     STOLEN,
@@ -206,7 +207,9 @@ def _window(
     """Returns what is drawn of one window; what began before it keeps its true beginning."""
     shown = records[window.first : window.last]
     last_ns = end_ns(records)
-    jobs, waiting = _jobs(header, state.in_flight, shown)
+    jobs, waiting = _jobs(header, state.in_flight, shown, window.end_ns)
+    end = np.zeros(1, RECORD)  # a record of no kind: what goes on goes on until then
+    end["time_ns"] = window.end_ns
     return {
         "title": window.title,
         "start": window.start_ns,
@@ -215,7 +218,7 @@ def _window(
         "view": list(window.view),
         "pcpus": [
             _intervals(intervals[intervals["end_ns"] > window.start_ns])
-            for intervals in interval_arrays(header, np.concatenate((state.decisions, shown)))
+            for intervals in interval_arrays(header, np.concatenate((state.decisions, shown, end)))
         ],
         "points": _points(state, shown, window, budgets),
         "jobs": jobs,
@@ -364,7 +367,9 @@ def _items(came: Records) -> list[int]:
     return flat
 
 
-def _jobs(header: Header, in_flight: Records, shown: Records) -> tuple[list[list[int]], list[int]]:
+def _jobs(
+    header: Header, in_flight: Records, shown: Records, until_ns: int
+) -> tuple[list[list[int]], list[int]]:
     """Per task release, deadline, finish, job, missed of each job; 0 or -1 where there is none.
 
     A miss is recorded when the job is done, so one that ends later misses its deadline here too.
@@ -393,7 +398,7 @@ def _jobs(header: Header, in_flight: Records, shown: Records) -> tuple[list[list
     rows: list[list[int]] = [[] for _ in header["tasks"]]
     for (task, _), job in found.items():
         _, deadline_ns, finish_ns, _, _ = job
-        if 0 < deadline_ns < end_ns(shown) and not 0 <= finish_ns <= deadline_ns:
+        if 0 < deadline_ns < until_ns and not 0 <= finish_ns <= deadline_ns:
             job[4] = 1
         rows[task] += job
     return rows, waiting

@@ -140,7 +140,7 @@ const showTimeline = (() => {
     for (const button of document.querySelectorAll("[data-do]"))
       if (["before", "next", "worst"].includes(button.dataset.do))
         button.disabled = misses.length === 0;
-    go(...first);
+    go(first);
     if (!isNew) return;
     clearTimeout(hashTimer); // the address is as it was
     readHash();

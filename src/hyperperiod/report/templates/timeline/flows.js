@@ -3,7 +3,7 @@
 // Items of flows: which of them a job carries, and the arrows from hop to hop.
 
 // Of a window: by task and job the item that it carries, { way, text }, and the arrows, from the end
-// of a job to the release of the one at the next hop. A way names an item of a run.
+// of a job to the release of the one at the next hop. A way names an item.
 function flowsOf(win) {
   return win.flows ||= followed(win);
 }
@@ -13,7 +13,7 @@ function followed(win) {
   const [carried, legs, before] = [new Map(), [], new Map()];
   for (let at = 0; at < win.items.length; at += ITEM) {
     const [flow, number, hop, task, job] = win.items.slice(at, at + ITEM);
-    const way = wayOf(task % data.runs.length, flow, number);
+    const way = `${flow} ${number}`;
     carried.set(`${task} ${job}`, { way, text: `hop ${hop + 1} of item ${number} of ${data.flows[flow]}` });
     const last = before.get(way);
     const [start, end] = [last && win.jobs[last.task][places[last.task].get(last.job) + 2],
@@ -22,10 +22,6 @@ function followed(win) {
     before.set(way, { task, job });
   }
   return { carried, legs };
-}
-
-function wayOf(run, flow, number) {
-  return `${run} ${flow} ${number}`;
 }
 
 // The place of each job in the list of its task, by its number.
@@ -43,7 +39,7 @@ function itemOf(win, task, job) {
 function drawLegs(win, from, to) {
   const rowOf = new Map(rows.filter((row) => row.kind === "task").map((row) => [row.index, row]));
   const { task, flow, job } = target ? target.moment : {};
-  const asked = task >= 0 ? itemOf(win, task, job)?.way : wayOf(0, flow, job);
+  const asked = task >= 0 ? itemOf(win, task, job)?.way : `${flow} ${job}`;
   const seen = flowsOf(win).legs.filter((leg) =>
     leg.start <= to && leg.end >= from && rowOf.has(leg.from) && rowOf.has(leg.to));
   for (const leg of seen) {

@@ -127,7 +127,7 @@ function toWorst() {
   if (!misses.length && !own.length) return;
   const worst = [...misses, ...own].reduce((a, b) => (excess(b) > excess(a) ? b : a));
   if ("time" in worst) showMiss(worst);
-  else go(...worst.moment.view);
+  else go(worst.moment.view, worst.moment.title);
 }
 
 function showMiss(miss) {
