@@ -90,6 +90,10 @@ def test_the_page_marks_interrupts_that_nobody_answers(tmp_path: Path) -> None:
     found = {policy: ('class="bad"' in cell, cell) for policy, cell in cells}
     assert [found[policy][0] for policy in ("ds", "polling", "rtds")] == [False, True, True]
     assert ">all<" in found["rtds"][1]
+    # From 134 us to 50 ms, in ms.
+    names = re.findall(r'text-anchor="middle">([\d.]+)<', text)
+    assert " ".join(names) == "0.2 0.5 1 2 5 10 20 50"
+    assert "times of 0 stand at the left end" in text
     # Their curves end below those of all interrupts; one without any stays on the axis.
     heights = dict(
         zip(

@@ -128,6 +128,13 @@ const windowOf = (() => {
     return found.map((jobs) => [...jobs.values()].flat());
   }
 
+  // flow, number, hop, task, job of each item at each of its hops.
+  function itemsOf(records) {
+    const [HOP, FLOW] = [2 ** 32, 2 ** 48];
+    return records.filter((one) => one.kind === Kind.ITEM).flatMap(({ value, task, job }) =>
+      [Math.floor(value / FLOW), value % HOP, Math.floor((value % FLOW) / HOP), task, job]);
+  }
+
   // One window over all of the records; `data` names pcpus, servers and tasks, `policyOf` the
   // rules of a swap.
   return (records, data, policyOf) => {
@@ -142,6 +149,7 @@ const windowOf = (() => {
       points: pointsOf(records, data.servers, end),
       jobs: jobsOf(records, data.tasks.length),
       waiting: data.tasks.map(() => 0),
+      items: itemsOf(records),
       swaps: swaps.map((one) => [one.time, policyOf(one.value)]),
       moments: [],
     };
