@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hyperperiod.model import GuestKind
 from hyperperiod.papers.latency.figures import LabRow
 from hyperperiod.papers.latency.lab import MeasuredSetting, ScenarioOutcome
 from hyperperiod.papers.latency.samples import Samples
@@ -49,14 +50,19 @@ class Strip:
 
 
 def write_latency_page(
-    path: Path, host: str, seed: int, outcomes: Sequence[ScenarioOutcome]
+    path: Path,
+    host: str,
+    seed: int,
+    outcomes: Sequence[ScenarioOutcome],
+    guest: GuestKind = GuestKind.EXECUTIVE,
 ) -> None:
-    """Writes the page of what was measured on a host to `path`."""
+    """Writes the page of what was measured on a host, on Xen with such a guest, to `path`."""
     render(
         path,
         "latency.html.j2",
         title="Latency",
         host=host,
+        guest=guest,
         seed=seed,
         outcomes=outcomes,
         charts={
@@ -86,7 +92,7 @@ def chart_of(outcome: ScenarioOutcome, one: MeasuredSetting) -> LineChart:
         curves.setdefault(_staircase(row, x_max), []).append(name)
     return LineChart(
         "Tests by their longest loop" if loops else "Interrupts by how long they waited",
-        time_scale("longest loop" if loops else "until handled", x_max),
+        time_scale("longest loop" if loops else "until answered", x_max),
         Scale("tests" if loops else "interrupts", "%", 0.01),
         [LineSeries(", ".join(names), points, steps=True) for points, names in curves.items()],
         x_max=x_max,
