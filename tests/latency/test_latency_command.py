@@ -59,6 +59,11 @@ def test_only_a_hypervisor_gives_a_device(capfd: pytest.CaptureFixture[str]) -> 
     assert "found device on sim; allowed: device on xen alone" in capfd.readouterr().err
 
 
+def test_only_a_hypervisor_has_linux_in_a_vm(capfd: pytest.CaptureFixture[str]) -> None:
+    latency("--guest", "linux-rt", code=2)
+    assert "found linux-rt on sim; allowed: linux-rt on xen alone" in capfd.readouterr().err
+
+
 def test_the_page_shows_claims_tables_and_loops(tmp_path: Path) -> None:
     page = tmp_path / "latency.html"
     latency("--scenario", "affinity", "--runs", "5", "--quirk", "rt-xen-0.3-ds",

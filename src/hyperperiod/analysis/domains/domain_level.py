@@ -58,7 +58,6 @@ from hyperperiod.analysis.verdict import Verdict, all_of, better
 from hyperperiod.model import (
     Budget,
     Domain,
-    GuestKind,
     Interface,
     Order,
     Policy,
@@ -225,7 +224,7 @@ def supply_of(domain: Domain, contract: SupplyContract, components: Sequence[Com
 def require_knowing(domain: Domain, interface: Interface) -> None:
     """NotCovered for a guest that moves jobs, but not away from a vcpu that has lost its pcpu."""
     always_there = interface.budget_ns == interface.period_ns
-    if domain.guest is GuestKind.LINUX and not always_there:
+    if domain.guest.is_linux and not always_there:
         raise NotCovered(LINUX_MOVES)
 
 

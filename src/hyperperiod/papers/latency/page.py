@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hyperperiod.model import GuestKind
 from hyperperiod.papers.latency.figures import LabRow
 from hyperperiod.papers.latency.lab import MeasuredSetting, ScenarioOutcome
 from hyperperiod.papers.latency.samples import Samples
@@ -52,14 +53,19 @@ class Strip:
 
 
 def write_latency_page(
-    path: Path, host: str, seed: int, outcomes: Sequence[ScenarioOutcome]
+    path: Path,
+    host: str,
+    seed: int,
+    outcomes: Sequence[ScenarioOutcome],
+    guest: GuestKind = GuestKind.EXECUTIVE,
 ) -> None:
-    """Writes the page of what was measured on a host to `path`."""
+    """Writes the page of what was measured on a host, on Xen with such a guest, to `path`."""
     render(
         path,
         "latency.html.j2",
         title="Latency",
         host=host,
+        guest=guest,
         seed=seed,
         outcomes=outcomes,
         charts={
@@ -94,7 +100,7 @@ def chart_of(outcome: ScenarioOutcome, one: MeasuredSetting) -> LineChart:
     return LineChart(
         "Tests by their longest loop" if loops else "Interrupts by how long they waited",
         time_scale(
-            "longest loop" if loops else "until handled", sqrt(x_min * x_max) if is_log else x_max
+            "longest loop" if loops else "until answered", sqrt(x_min * x_max) if is_log else x_max
         ),
         Scale("tests" if loops else "interrupts", "%", 0.01),
         [LineSeries(", ".join(names), points, steps=True) for points, names in curves.items()],

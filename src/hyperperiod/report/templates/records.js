@@ -33,6 +33,7 @@ function dataOf(parts, colors, withSpare) {
     one.best_effort ? [] : [server(one, vcpu, data.vcpus[vcpu].name)]);
   const [spare] = all("set_spare");
   if (withSpare && spare.budget_ns) data.servers.push(server(spare, -2, "spare"));
+  data.flows = [...all("add_flow"), ...all("add_closed_flow")].map(({ name }) => name);
   const periods = (part) => Math.max(0, ...all(part).map((one) => one.period_ns ?? 0));
   const pcpus = Array.from({ length: parts[0].pcpus }, () => []);
   data.windows = [{ view: [0, 2 * (periods("add_vcpu") || periods("add_task"))], pcpus }];
