@@ -52,6 +52,7 @@ BENCHMARKS: Final = (
     "xen_scheduler",
     "xen_text",
     "xen_slop",
+    "dom0",
     "linux_host",
     "linux_programs",
     "linux_kernels",
