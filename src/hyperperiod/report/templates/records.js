@@ -28,12 +28,13 @@ function dataOf(parts, colors, withSpare) {
   }
   const all = (part) => parts.filter((one) => one.part === part);
   const server = ({ budget_ns: budget, period_ns: period }, vcpu, name) =>
-    ({ vcpu, name, budget, period });
+    ({ vcpu, run: 0, name, budget, period });
   data.servers = all("add_vcpu").flatMap((one, vcpu) =>
     one.best_effort ? [] : [server(one, vcpu, data.vcpus[vcpu].name)]);
   const [spare] = all("set_spare");
   if (withSpare && spare.budget_ns) data.servers.push(server(spare, -2, "spare"));
-  data.flows = [...all("add_flow"), ...all("add_closed_flow")].map(({ name }) => name);
+  const flows = parts.filter(({ part }) => ["add_flow", "add_closed_flow"].includes(part));
+  data.flows = flows.map(({ name }) => name);
   const periods = (part) => Math.max(0, ...all(part).map((one) => one.period_ns ?? 0));
   const pcpus = Array.from({ length: parts[0].pcpus }, () => []);
   data.windows = [{ view: [0, 2 * (periods("add_vcpu") || periods("add_task"))], pcpus }];
