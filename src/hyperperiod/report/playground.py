@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from hyperperiod.analysis import resolve
 from hyperperiod.hosts.described import describe
 from hyperperiod.model import InputError, System
 from hyperperiod.resources import PLAYGROUND
@@ -27,14 +28,14 @@ MARK: Final = b"<title>Playground "
 
 
 def parts_of(system: System, file: str, seed: int = 1) -> list[dict[str, Any]]:
-    """The parts of a system, whose interfaces are known, as the page is told them: `describe`.
+    """The parts of a system as the page is told them: `describe`, with its interfaces computed.
 
     The page chooses how long a run is. InputError about `file` for what the simulator or the page
     does not run.
     """
     if system.major_frame_ns is not None:
         raise InputError(file, None, "policy", "table", "a policy with servers")
-    parts = describe(system, 1, seed)
+    parts = describe(resolve(system), 1, seed)
     parts[0]["horizon_ns"] = None
     vcpus = Counter(one["pcpu"] for one in parts if one["part"] in ("add_vcpu", "add_change"))
     vcpus.pop(None, None)
