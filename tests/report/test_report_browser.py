@@ -454,7 +454,7 @@ def test_each_difference_of_two_runs_is_gone_to_and_marked(tmp_path: Path) -> No
 
 
 def test_rows_of_all_runs_stay_together_and_a_difference_brings_its_own(tmp_path: Path) -> None:
-    """Of 30 rows of tasks in three runs two tasks are shown at first, then the one that differs.
+    """Two tasks of ten are shown at first, in rows of three runs, then the one that differs.
 
     The whole run is too long for a difference of a job to be seen: the view gets shorter.
     """
@@ -487,7 +487,7 @@ def test_rows_of_all_runs_stay_together_and_a_difference_brings_its_own(tmp_path
 
 
 def test_numbers_of_a_comparison_lead_to_the_job_of_their_own_run(tmp_path: Path) -> None:
-    """Also where the longest responses of several runs are seen in the same view."""
+    """A number does so also where longest responses of several runs are seen in the same view."""
     system = load_system(SYSTEMS / "overload.toml")
     traces = [tmp_path / f"{policy}.hpt" for policy in ("ptps", "crps")]
     results = [

@@ -231,7 +231,11 @@ def _difference(rows: Sequence[ComparedRow], names: Sequence[str]) -> Difference
     known = [one for one in amounts if one is not None]
     ends = [
         f"{words[amounts.index(end)]} with "
-        + " and ".join(name for name, amount in zip(names, amounts, strict=True) if amount == end)
+        + " and ".join(
+            ", ".join(
+                name for name, amount in zip(names, amounts, strict=True) if amount == end
+            ).rsplit(", ", 1)
+        )
         for end in (max(known), min(known))
     ]
     full = max(filter(math.isfinite, known)) or 1
