@@ -24,8 +24,19 @@ from hyperperiod.analysis.domains.harmonic_supply import refusal
 from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.hosts.priorities import LAST
 from hyperperiod.hosts.sim import TASK_COUNTS
-from hyperperiod.model import PRESETS, Budget, Order, Scheduler, Scope, Slack, load_system
+from hyperperiod.model import (
+    PRESETS,
+    Budget,
+    Order,
+    Scheduler,
+    Scope,
+    Slack,
+    TaskKind,
+    load_system,
+)
 from hyperperiod.model.policy import legal_policies
+from hyperperiod.model.values import NAME_ALLOWED, NAME_LIMIT, NAME_PATTERN
+from hyperperiod.model.words import RESERVED_NAMES
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import COLORS
 from hyperperiod.report.playground import parts_of
@@ -54,14 +65,29 @@ def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None
         data={
             "examples": [example(file) for file in files] or list(examples()),
             "policies": {scope.value: policies(scope) for scope in Scope},
-            "schedulers": list(Scheduler),
-            "budgets": list(Budget),
-            "orders": list(Order),
-            "slacks": list(Slack),
+            **file_words(),
             "columns": TASK_COUNTS,
             "colors": COLORS,
         },
     )
+
+
+def file_words() -> dict[str, Any]:
+    """Words of system files by their numbers in the parts, and what a name may be."""
+    return {
+        "schedulers": list(Scheduler),
+        "kinds": list(TaskKind),
+        "budgets": list(Budget),
+        "orders": list(Order),
+        "slacks": list(Slack),
+        "ordinary": LAST,
+        "names": {
+            "pattern": NAME_PATTERN,
+            "limit": NAME_LIMIT,
+            "allowed": NAME_ALLOWED,
+            "reserved": RESERVED_NAMES,
+        },
+    }
 
 
 def policies(scope: Scope) -> list[dict[str, Any]]:

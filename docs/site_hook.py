@@ -75,7 +75,7 @@ def with_playground(markdown: str, playground: Path) -> str:
     def linked(heading: re.Match[str]) -> str:
         if heading[1] not in names:
             return heading[0]
-        link = html.escape(address(PLAYGROUND.name, {"name": heading[1]}))
+        link = html.escape(address(playground.name, {"name": heading[1]}))
         return f'{heading[0]}\n\n<a href="{link}">Open in the playground</a>'
 
     return EXAMPLE.sub(linked, markdown)

@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from hyperperiod import resources
+
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.load_profile("fixed")
 
@@ -41,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell's background job ignores Ctrl-C, and so would every program that a test interrupts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # What tests see of reports does not depend on whether somebody has made the playground.
+    resources.PLAYGROUND = TESTS / "no-playground.html"
     file: Path | None = config.getoption(OPTION)
     if file is not None:
         config.stash[ALLOWED] = tomllib.loads(file.read_text())["skip"]

@@ -9,8 +9,8 @@ there.
 `PREBUILT` is an archive of the programs of the Linux host, compiled where the package was made: in
 a wheel for x86-64 it lies beside the modules, elsewhere there is none.
 
-`PLAYGROUND` is the simulator as a page, as `make playground` makes it: in a wheel it lies beside the
-modules, in a checkout in `build/`, and it may be missing.
+`PLAYGROUND` is the simulator as a page, as `make playground` makes it: in a wheel it lies beside
+the modules, in a checkout in `build/`, and it may be missing.
 
 `build_folder()` is where `hyperperiod xen build` and `linux build` put hypervisors, kernels, guests
 and tools, and where runs look for them: the folder that HYPERPERIOD_BUILD names; else `build/` of

@@ -9,11 +9,13 @@ import json
 import random
 import re
 import shutil
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from docs.playground import example, examples, main, policies, write
+from click.testing import CliRunner
+from docs.playground import example, examples, file_words, main, policies, write
 from docs.site_hook import TOP, with_playground
 from tests.support.browser import Page, acted, drawn, needs_browser, opened, violations
 from tests.support.building import said
@@ -21,6 +23,7 @@ from tests.support.drawn_runs import DRAWN
 from tests.support.in_wasm import TEMPLATES, built
 from tests.support.random_systems import random_system, step_of
 
+from hyperperiod import resources
 from hyperperiod._analysis import Local
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.analysis.domains.domain_level import (
@@ -33,10 +36,13 @@ from hyperperiod.analysis.servers.groups import groups_of
 from hyperperiod.analysis.servers.host_level import host_level
 from hyperperiod.analysis.tasks.demand_bound import dbf
 from hyperperiod.analysis.tasks.request_bound import rbf
+from hyperperiod.cli import main as cli
 from hyperperiod.hosts.described import describe
+from hyperperiod.hosts.result import RunResult
 from hyperperiod.hosts.sim import run
 from hyperperiod.model import (
     Interface,
+    Overrun,
     Sbf,
     Scheduler,
     Scope,
@@ -46,9 +52,11 @@ from hyperperiod.model import (
     load_system,
     vcpus_of,
 )
+from hyperperiod.model.values import NAME_ALLOWED
 from hyperperiod.report import playground, write_report
 from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.palette import COLORS
+from hyperperiod.report.playground import parts_of
 from hyperperiod.report.timeline import first_view_ns, timeline
 from hyperperiod.report.windows import choose
 from hyperperiod.resources import SYSTEMS
@@ -291,6 +299,60 @@ def test_least_supply_seen_is_that_of_every_window(tmp_path: Path) -> None:
     assert json.loads(said(node, "-e", script, TEMPLATES / "supply.js", asked)) == expected
 
 
+def test_a_system_file_reads_to_the_same_simulation(tmp_path: Path) -> None:
+    """What the page writes of the examples and of drawn systems of every kind."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed: apt-get install nodejs")
+    systems = [
+        resolve(load_system(SYSTEMS / f"{one['name']}.toml", pinned=True)) for one in examples()
+    ]
+    overrun = Overrun(task="control.loop", factor=Fraction(5, 2), from_ns=3_000, to=9_000, every=2)
+    systems.append(next(one for one in systems if one.name == "hungry-guests"))
+    systems[-1] = systems[-1].replace(overruns=(overrun,))
+    for number in range(120):
+        draw = random.Random(f"file {number}")
+        kind = DRAWN[number // 3 % len(DRAWN)] if number % 3 == 0 else DRAWN[0]
+        systems.append(kind(number, draw)[0])
+    runs: list[dict[str, Any]] = [
+        {
+            "name": system.name,
+            "parts": parts_of(system, ""),
+            "policies": policies(system.policy.scope),
+        }
+        for system in systems
+    ]
+    script = """
+      const { readFileSync } = require("node:fs");
+      const [script, file] = process.argv.slice(1);
+      const { words, runs } = JSON.parse(readFileSync(file));
+      const tomlOf = new Function(`${readFileSync(script, "utf8")}; return tomlOf;`)();
+      const same = (one, other) =>
+        ["budget", "order", "slack"].every((rule) => one[rule] === other[rule]);
+      console.log(JSON.stringify(runs.map(({ name, parts, policies }) => {
+        try {
+          return tomlOf(name, parts, (rules) => policies.find((one) => same(one, rules)), words);
+        } catch ({ message }) {
+          return message;
+        }
+      })));
+    """
+    asked, written = tmp_path / "runs.json", tmp_path / "system.toml"
+    asked.write_text(json.dumps({"words": file_words(), "runs": runs}))
+    found = json.loads(said(node, "-e", script, TEMPLATES / "toml.js", asked))
+    rings = 0
+    for text, one in zip(found, runs, strict=True):
+        if any(part.get("ring") for part in one["parts"]):
+            assert text == "a ring, which a file gives to a device"
+            rings += 1
+            continue
+        written.write_text(text)
+        again = resolve(load_system(written, pinned=True))
+        assert again.name == one["name"]
+        assert parts_of(again, "") == one["parts"], text
+    assert rings < 10
+
+
 def test_policies_are_those_that_a_system_file_can_name() -> None:
     assert {one["name"] for one in policies(Scope.GLOBAL)[:2]} == {"rtds", "ertds"}
     total = sum(len(policies(scope)) for scope in Scope)
@@ -311,7 +373,9 @@ def test_the_page_is_complete_and_small(page: Path) -> None:
 
 @needs_browser
 def test_the_page_keeps_the_rules_of_axe(page: Path, tmp_path: Path) -> None:
-    assert violations({"playground": page}, tmp_path) == {"playground": []}
+    whole = page.with_name("opened.html")
+    whole.write_text(page.read_text().replace("<details>", "<details open>"))
+    assert violations({"playground": whole}, tmp_path) == {"playground": []}
 
 
 def misses_with(budget_ns: int) -> int:
@@ -478,7 +542,9 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
         "for 391 µs, others came first (driver) for 3 µs"
     )
     assert further == "0"
-    assert refused == "✗ a budget is zero or above its period"
+    assert refused == (
+        "✗ domain camera: budget: found a budget of 2.4 ms; allowed: at most the period, 100 µs"
+    )
     task = {"period_ns": 8_000_000, "wcet_ns": 400_000, "bcet_ns": 320_000}
     assert json.loads(base64.b64decode(kept))["parts"] == changed("hungry-guests", 200_000, task)
     assert set(notes[-2:]) == {"✗ the link has no system of this page"}
@@ -487,7 +553,7 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
 
 @needs_browser
 def test_an_example_of_the_site_opens_in_the_page(page: Path, tmp_path: Path) -> None:
-    """One visit follows all links that the site's page of examples has; the last opens the page."""
+    """One visit follows some of the links of the page of examples; the last opens the page."""
     linked = with_playground((TOP / "docs" / "examples.md").read_text(), page)
     links = dict(
         re.findall(r'^### (\S+)\n\n<a href="playground.html(#[^"]+)"', linked, re.MULTILINE)
@@ -496,20 +562,23 @@ def test_an_example_of_the_site_opens_in_the_page(page: Path, tmp_path: Path) ->
     assert set(links) == headings & {one["name"] for one in examples()}
     assert len(links) > 20
     hashes = [html.unescape(one) for one in links.values()]
+    systems = [json.loads(base64.b64decode(one.partition("system=")[2])) for one in hashes]
+    assert systems == [{"name": name} for name in links]
+    followed = dict(list(zip(links, hashes, strict=True))[::9])
     visit = f"""
       const log = document.body.appendChild(document.createElement("pre"));
       const shown = () => log.append(`[${{document.getElementById("example").value}} `
         + `${{document.getElementById("said").className}}]`);
       shown();
-      for (const hash of {json.dumps(hashes)}) {{
+      for (const hash of {json.dumps(list(followed.values()))}) {{
         location.hash = hash;
         window.dispatchEvent(new Event("hashchange"));
         shown();
       }}
     """
-    dom = opened(acted(page, visit), tmp_path, hashes[-1])
+    dom = opened(acted(page, visit), tmp_path, list(followed.values())[-1])
     seen = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
-    assert seen == [f"{name} soft" for name in (list(links)[-1], *links)]
+    assert seen == [f"{name} soft" for name in (list(followed)[-1], *followed)]
 
 
 @needs_browser
@@ -517,15 +586,15 @@ def test_a_report_opens_in_the_page(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page lies beside the report, and shows the system of the run with the run's seed."""
-    monkeypatch.setattr(playground, "PLAYGROUND", page)
+    monkeypatch.setattr(resources, "PLAYGROUND", page)
     path = tmp_path / "own.toml"
     path.write_text(FLIGHT_CONTROL.read_text().replace("flight-control", "our überflug"))
     system = resolve(load_system(path, pinned=True))
     result = run(system, HORIZON_NS, 7)
     report = tmp_path / "report.html"
     write_report(report, system, analyze(system), result, None)
-    (link,) = [one for one in Page(report).addresses if one.startswith(page.name)]
-    beside = tmp_path / page.name
+    (link,) = [one for one in Page(report).addresses if one.startswith(playground.BESIDE)]
+    beside = tmp_path / playground.BESIDE
     assert beside.read_bytes() == page.read_bytes()
     visit = """
       const log = document.body.appendChild(document.createElement("pre"));
@@ -533,36 +602,115 @@ def test_a_report_opens_in_the_page(
         .map((row) => [...row.cells].slice(0, 3).map((one) => one.textContent)).join(";")
         + `;${document.getElementById("example").value}`;
     """
-    dom = opened(acted(beside, visit), tmp_path, link.removeprefix(page.name))
-    expected = [
+    dom = opened(acted(beside, visit), tmp_path, link.removeprefix(playground.BESIDE))
+    shown = html.unescape(dom[dom.rindex("<pre>") + 5 : dom.rindex("</pre>")])
+    assert shown.split(";") == [*counted(result), "our überflug"]
+
+
+def counted(result: RunResult) -> list[str]:
+    """The rows of the page's table of tasks, without response times."""
+    return [
         f"{domain.name} · {task.name},{task.jobs},{task.misses}"
         for domain in result.domains
         for task in domain.tasks
     ]
-    shown = html.unescape(dom[dom.rindex("<pre>") + 5 : dom.rindex("</pre>")])
-    assert shown.split(";") == [*expected, "our überflug"]
 
 
-def test_where_a_report_does_not_lead_to_the_playground(
+def test_which_reports_lead_to_the_playground(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without one, for a table of windows, beside somebody's own file, to no file of a folder."""
+    """Each of a plain file whose system the page can run, if there is a playground."""
     system = resolve(load_system(FLIGHT_CONTROL, pinned=True))
     table = resolve(load_system(TOP / "docs" / "examples" / "partitions.toml"))
-    made, report = tmp_path / "made" / "playground.html", tmp_path / "report.html"
-    monkeypatch.setattr(playground, "PLAYGROUND", made)
-    assert playground.open_in_playground(report, system, 1) is None
-    made.parent.mkdir()
-    made.write_bytes(playground.MARK)
-    assert playground.open_in_playground(report, table, 1) is None
-    assert playground.open_in_playground(made, system, 1) is None
-    for device in ("null", "stdout"):
-        assert playground.open_in_playground(Path("/dev") / device, system, 1) is None
-    beside = tmp_path / made.name
+    made, report = tmp_path / "made.html", tmp_path / "report.html"
+    beside = tmp_path / playground.BESIDE
+    monkeypatch.setattr(resources, "PLAYGROUND", made)
+    assert playground.open_in_playground(report, system) is None
+    made.write_text("made")
+    for place, one in ((report, table), (Path("/dev/null"), system), (Path("/dev/stdout"), system)):
+        assert playground.open_in_playground(place, one) is None
     assert not beside.exists()
-    beside.write_text("a page of one's own")
-    assert playground.open_in_playground(report, system, 1) is None
-    assert beside.read_text() == "a page of one's own"
-    beside.write_bytes(playground.MARK + b"older")
-    assert playground.open_in_playground(report, system, None) is not None
-    assert beside.read_bytes() == made.read_bytes()
+    beside.write_text("older")
+    for words in (
+        ["simulate", "--horizon", "10ms", "--report"],
+        ["compare", "--horizon", "10ms", "--policies", "crps", "--report"],
+        ["fit", "--report"],
+        ["analyze", "--explain", "dom0.device-io", "--plot"],
+    ):
+        asked = [words[0], str(FLIGHT_CONTROL), *words[1:], str(report)]
+        assert CliRunner().invoke(cli, asked).exit_code == 0
+        assert len([one for one in Page(report).addresses if one.startswith(beside.name)]) == 1
+        assert beside.read_text() == "made"
+
+
+@needs_browser
+def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path) -> None:
+    """Domains, vcpus and tasks come, go and get names; the page's file is the same simulation."""
+    visit = """
+      const log = document.body.appendChild(document.createElement("pre"));
+      const told = (what) => { log.textContent += `[${what}]`; };
+      const said = () => document.getElementById("said").textContent;
+      const control = (label) => document.querySelector(`#system [aria-label="${label}"]`);
+      const press = (label) => control(label).click();
+      const set = (label, value) => {
+        control(label).value = value;
+        control(label).dispatchEvent(new Event("input"));
+      };
+      const choose = (name) => {
+        const choice = document.getElementById("example");
+        choice.value = name;
+        choice.dispatchEvent(new Event("change"));
+      };
+      const rows = () => [...document.querySelectorAll("#tasks tr")]
+        .map((row) => [...row.cells].slice(0, 3).map((one) => one.textContent)).join(";");
+      choose("zone-controller");
+      press("no domain comfort");
+      press("no vcpu cockpit.1");
+      press("another domain");
+      press("another vcpu of vm1");
+      told(document.activeElement.ariaLabel);
+      press("another task of vm1");
+      set("domain vm1 name", "Klima-ü");
+      told(control("server of Klima-ü.1 budget (µs)") !== null);
+      set("task2 name", "control loop");
+      set("control loop name", "task1");
+      told(said());
+      set("task1 name", "a/b");
+      told(said());
+      set("task1 name", "own");
+      told(document.querySelectorAll("#curves figure").length);
+      told(rows());
+      told(said());
+      const file = document.getElementById("file").value;
+      told(decodeURIComponent(document.getElementById("save").href).endsWith(file));
+      log.append(`¦${file}¦`);
+      press("no task receive");
+      told(said());
+      choose("overload");
+      document.querySelector("#system h3 button").click();
+      told(said());
+      for (const { ariaLabel } of [...document.querySelectorAll("#system legend button")])
+        press(ariaLabel);
+      told(said());
+      told(document.querySelectorAll("#system legend button").length);
+    """
+    dom = html.unescape(opened(acted(page, visit), tmp_path))
+    shown = dom[dom.rindex("<pre>") + 5 : dom.rindex("</pre>")]
+    before, text, after = shown.split("¦")
+    focus, is_named, twice, wrong, curves, rows, ran, is_saved = re.findall(r"\[(.*?)\]", before)
+    assert focus == "another vcpu of vm1"
+    assert (is_named, curves, is_saved) == ("true", "12", "true")
+    assert twice == "✗ control loop name: found 'task1' a second time; allowed: each name once"
+    assert wrong == f"✗ task1 name: found 'a/b'; allowed: {NAME_ALLOWED}"
+    written = tmp_path / "system.toml"
+    written.write_text(text)
+    system = load_system(written, pinned=True)
+    assert [domain.name for domain in system.domains][-1] == "Klima-ü"
+    horizon = re.search(r" records of (\d+) ms,", ran)
+    assert horizon is not None
+    result = run(resolve(system), int(horizon[1]) * 1_000_000)
+    assert rows.split(";") == counted(result)
+    hop, idle, none, left = re.findall(r"\[(.*?)\]", after)
+    assert hop == "✗ flow command: found no such hop; allowed: every task that it passes"
+    assert idle == "✗ domain control: task: found a domain without tasks; allowed: at least one"
+    assert (none, left) == ("✗ domain: found none; allowed: at least one", "1")

@@ -10,7 +10,7 @@ from tests.support import sample_report as sample
 from tests.support.browser import Page
 
 from hyperperiod.model import load_system, parse_policy, with_policy
-from hyperperiod.report import compare_report, playground, write_report
+from hyperperiod.report import compare_report, write_report
 from hyperperiod.runs import simulate
 
 LENDING = Path(__file__).parents[2] / "docs" / "lessons" / "lending.toml"
@@ -82,8 +82,7 @@ def test_stolen_time_has_a_column_where_there_may_be_some(tmp_path: Path) -> Non
     assert "was not there to be granted" not in text
 
 
-def test_the_page_loads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playground, "PLAYGROUND", tmp_path / "none")
+def test_the_page_loads_nothing(tmp_path: Path) -> None:
     pages = [report(tmp_path)]
     compare_report(tmp_path / "compare.html", [sample.result(), sample.result("crps")])
     pages.append(Page(tmp_path / "compare.html"))

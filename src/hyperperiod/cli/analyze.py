@@ -28,7 +28,7 @@ from hyperperiod.whole_file import whole_file
 if TYPE_CHECKING:
     from hyperperiod.analysis.explain_result import Explanation
     from hyperperiod.analysis.result import AnalysisResult
-    from hyperperiod.model import Policy
+    from hyperperiod.model import Policy, System
 
 
 @click.command()
@@ -90,7 +90,7 @@ def analyze(
 
             result = with_bound_guests(system, result)
     if plot is not None and result.explain is not None:
-        _plot(plot, result.explain, system_file)
+        _plot(plot, result.explain, system_file, system)
     if certificate is not None:
         write_certificate(certificate, analysis, result, file)
     if as_json:
@@ -105,13 +105,16 @@ def analyze(
         ctx.exit(EXIT_MISSED)
 
 
-def _plot(plot: str, found: Explanation, system_file: str) -> None:
+def _plot(plot: str, found: Explanation, system_file: str, system: System) -> None:
     from hyperperiod.report import explain_page, explain_picture
 
-    write = explain_page if plot.lower().endswith(".html") else explain_picture
+    file = shown_name(system_file)
     with whole_file(plot, "--plot") as path:
         assert path is not None, "a file was named"
-        write(path, found, shown_name(system_file))
+        if plot.lower().endswith(".html"):
+            explain_page(path, found, file, system)
+        else:
+            explain_picture(path, found, file)
 
 
 def _show(result: AnalysisResult, policies: str, *, tests: bool) -> None:

@@ -169,7 +169,7 @@ def fit(
 
         with whole_file(report_file, "--report") as path:
             assert path is not None, "there is a file"
-            fit_page(path, result)
+            fit_page(path, result, fitted.system)
     if as_json:
         click.echo(json_text(result))
     else:

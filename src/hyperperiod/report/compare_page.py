@@ -175,7 +175,7 @@ def compare_report(
         title=results[0].system,
         differs=_differs(results),
         sentences=sentences,
-        playground=system and open_in_playground(path, system, results[0].seed),
+        playground=open_in_playground(path, system, results[0].seed),
         difference=_difference(rows, [run.name for run in runs]),
         runs=runs,
         rows=fold(rows, [row.trouble for row in rows]),

@@ -13,11 +13,12 @@ from pathlib import Path
 
 from hyperperiod.analysis.explain.text import headline
 from hyperperiod.analysis.explain_result import ExplainCurves, Explanation
-from hyperperiod.model import InputError, format_time
+from hyperperiod.model import InputError, System, format_time
 from hyperperiod.report.folding import fold
 from hyperperiod.report.frame import time_scale
 from hyperperiod.report.lines import Band, Dot, Gap, LineChart, LineSeries, Ruler, line_svg
 from hyperperiod.report.page import render
+from hyperperiod.report.playground import open_in_playground
 
 _DEMAND = {
     "fixed priority": "work of {name} and all above it",
@@ -45,8 +46,11 @@ def explain_picture(path: Path, found: Explanation, file: str) -> None:
     path.write_text(line_svg(_chart(found, file)), encoding="utf-8")
 
 
-def explain_page(path: Path, found: Explanation, file: str) -> None:
-    """Write the page; an InputError about `file` if there is nothing to draw."""
+def explain_page(path: Path, found: Explanation, file: str, system: System | None = None) -> None:
+    """Write the page; an InputError about `file` if there is nothing to draw.
+
+    With the `system` that it is about it leads to the playground.
+    """
     render(
         path,
         "explain.html.j2",
@@ -58,6 +62,7 @@ def explain_page(path: Path, found: Explanation, file: str) -> None:
         ],
         verdict={True: "good", False: "bad", None: "open"}[found.schedulable],
         head=headline(found),
+        playground=open_in_playground(path, system),
         words=_paragraphs(found),
         picture=line_svg(_chart(found, file), switched=True),
     )

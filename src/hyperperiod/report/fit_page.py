@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hyperperiod.analysis.fit.fit_result import BOUND_NAMES, FitDomain, FitResult
+from hyperperiod.model import System
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
+from hyperperiod.report.playground import open_in_playground
 
 VERDICTS = {"optimal": "good", "fitted": "good", "infeasible": "bad"}
 
@@ -38,8 +40,8 @@ class PcpuBar:
     segments: tuple[Segment, ...]
 
 
-def fit_page(path: Path, found: FitResult) -> None:
-    """Writes the page to `path`."""
+def fit_page(path: Path, found: FitResult, system: System | None = None) -> None:
+    """Writes the page to `path`; with the `system` that was found it leads to the playground."""
     colors = {domain.name: color(index) for index, domain in enumerate(found.domains)}
     reached = list(_reached(found))
     render(
@@ -47,6 +49,7 @@ def fit_page(path: Path, found: FitResult) -> None:
         "fit.html.j2",
         title=f"{found.system} under {found.policy}",
         found=found,
+        playground=open_in_playground(path, system),
         verdict=VERDICTS.get(found.status, "open"),
         colors=colors,
         pcpus=list(_bars(found, colors)),

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from hyperperiod import resources
 from hyperperiod.analysis import resolve
 from hyperperiod.hosts.described import describe
 from hyperperiod.model import InputError, System
-from hyperperiod.resources import PLAYGROUND
 
 MOST_VCPUS: Final = 64
 """On one pcpu, or of one policy for all pcpus: the module has no larger engine."""
-MARK: Final = b"<title>Playground "
-"""In the head of each playground, and of what a newer one may take the place of."""
+BESIDE: Final = "hyperperiod-playground.html"
+"""The name of a copy: one that nobody's own file has, whose place a newer copy may take."""
 
 
 def parts_of(system: System, file: str, seed: int = 1) -> list[dict[str, Any]]:
@@ -50,23 +50,19 @@ def address(page: str, system: Mapping[str, Any]) -> str:
     return f"{quote(page)}#&system={packed}"
 
 
-def open_in_playground(report: Path, system: System, seed: int | None) -> str | None:
-    """Puts the playground beside a report; returns the address there of the system of a run.
+def open_in_playground(report: Path, system: System | None, seed: int | None = None) -> str | None:
+    """Puts the playground beside a report; returns the address there of its system, with this seed.
 
-    None where the package has no playground or the page cannot run the system, where the report is
-    no plain file (/dev/stdout), or a file of somebody else has the playground's name.
+    None where the package has no playground or the page cannot run the system, and where the report
+    is no plain file (/dev/stdout).
     """
-    beside = report.with_name(PLAYGROUND.name)
     is_plain = not report.is_symlink() and (report.is_file() or not report.exists())
-    if beside == report or not is_plain or not PLAYGROUND.is_file():
+    if system is None or not is_plain or not resources.PLAYGROUND.is_file():
         return None
     with suppress(InputError, OSError):
         parts = parts_of(system, system.name, 1 if seed is None else seed)
-        made = PLAYGROUND.read_bytes()
-        there = beside.read_bytes() if beside.exists() else MARK
-        if MARK not in there[:4096]:
-            return None
-        if there != made:
+        made, beside = resources.PLAYGROUND.read_bytes(), report.with_name(BESIDE)
+        if not beside.exists() or beside.read_bytes() != made:
             beside.write_bytes(made)
-        return address(beside.name, {"name": system.name, "parts": parts})
+        return address(BESIDE, {"name": system.name, "parts": parts})
     return None

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The playground: a form of a system, which runs in this page whenever something is changed. The
-// page holds examples (docs/playground.py), each as the parts that the simulator is told, with names.
-// The form changes the parts, and nothing else is kept: the address holds them, so that it is a link
-// to any system, which need not be one of these.
+// page holds examples (docs/playground.py), each as the parts that the simulator is told, with
+// names. The form changes the parts, and nothing else is kept: the address holds them, so that it
+// is a link to any system, which need not be one of these.
 "use strict";
 (() => {
-  const { examples, policies, schedulers, budgets, orders, slacks, columns, colors } =
-    JSON.parse(document.getElementById("data").textContent);
+  const given = JSON.parse(document.getElementById("data").textContent);
+  const { examples, policies, schedulers, budgets, orders, slacks, columns, colors, names } = given;
   const packed = atob(document.getElementById("simulator").textContent);
   const module = new WebAssembly.Module(Uint8Array.from(packed, (one) => one.charCodeAt(0)));
   const form = document.getElementById("system");
@@ -93,15 +93,45 @@
     }, () => { select.value = ruleOf(part); });
   }
 
-  function button(text, title, act) {
-    const made = element("button", { type: "button", textContent: text, title });
+  // A name, which is refused as in a file; `taken` are those of others.
+  function nameRow(part, taken) {
+    const input = element("input", { type: "text" });
+    return row("name", input, () => {
+      const { value, ariaLabel } = input;
+      const [found, allowed] = [
+        [!new RegExp(names.pattern).test(value) || value.length > names.limit, "", names.allowed],
+        [names.reserved.includes(value), "", `a name other than ${names.reserved.join(", ")}`],
+        [taken().includes(value), " a second time", "each name once"],
+      ].flatMap(([applies, ...words]) => (applies ? [words] : []))[0] ?? [];
+      if (allowed) throw new Error(`${ariaLabel}: found '${value}'${found}; allowed: ${allowed}`);
+      part.name = value;
+    }, () => { if (input !== document.activeElement) input.value = part.name; });
+  }
+
+  // What it does needs the form to be made anew: the focus goes to the same button there, or, if
+  // that is gone, to the first.
+  function button(textContent, ariaLabel, act) {
+    const made = element("button", { type: "button", textContent, title: ariaLabel, ariaLabel });
     made.addEventListener("click", () => {
-      act();
+      try {
+        act();
+      } catch (error) {
+        refuse(error.message);
+        return;
+      }
       fillForm();
-      form.querySelector("fieldset > button").focus(); // what was pressed is made anew, or gone
+      const same = [...form.querySelectorAll("button")].find((one) => one.ariaLabel === ariaLabel);
+      (same ?? form.querySelector("fieldset > button")).focus();
       changed();
     });
     return made;
+  }
+
+  // A text that may change, as names do.
+  function textOf(say) {
+    const text = document.createTextNode(say());
+    shown.push(() => { text.data = say(); });
+    return text;
   }
 
   function group(title, color, ...rows) {
@@ -113,20 +143,25 @@
 
   // Rows under a heading, with which the name of each control begins.
   function under(heading, ...rows) {
-    for (const one of rows)
-      for (const control of one.querySelectorAll("input, select"))
-        control.ariaLabel = `${heading.firstChild.textContent} ${one.firstChild.textContent}`;
+    shown.push(() => {
+      for (const one of rows)
+        for (const control of one.querySelectorAll("input, select"))
+          control.ariaLabel = `${heading.firstChild.textContent} ${one.firstChild.textContent}`;
+    });
     return [heading, ...rows];
   }
 
-  function serverRows(name, server) {
-    if (server.period_ns === 0) return [];
+  function serverRows(say, server, ...buttons) {
     const { period_ns: period } = server;
+    const isPinned = server.part === "add_vcpu" && !setUp().is_global && setUp().pcpus > 1;
     return under(
-      element("h3", { textContent: name }),
-      slider("budget", server, "budget_ns", () => server.period_ns),
-      slider("period", server, "period_ns", () => 2 * period),
-      ...("priority" in server ? [number("priority", server, "priority")] : []),
+      element("h3", {}, textOf(say), ...buttons),
+      ...(isPinned ? [number("pcpu", server, "pcpu")] : []),
+      ...(period ? [
+        slider("budget", server, "budget_ns", () => server.period_ns),
+        slider("period", server, "period_ns", () => 2 * period),
+      ] : []),
+      ...(period && "priority" in server ? [number("priority", server, "priority")] : []),
     );
   }
 
@@ -137,12 +172,16 @@
   }
 
   // A hop of a flow has no releases of its own. A deadline that is the period follows it.
-  function taskRows(name, id, scheduler, isHop) {
-    const task = all("add_task")[id];
+  function taskRows(domain, task, scheduler, isHop) {
     const { period_ns: period, wcet_ns: wcet, deadline_ns: deadline } = task;
-    if (!period || !wcet) return [];
+    const others = () => partsOf(domain).filter((one) => one.part === "add_task" && one !== task);
+    const heading = element("h3", {}, textOf(() => task.name),
+      button("×", `no task ${task.name}`, () => remove([task, ...overrunsOf(task)])));
+    const name = nameRow(task, () => others().map((one) => one.name));
+    if (!period || !wcet) return under(heading, name);
     return under(
-      element("h3", { textContent: name }),
+      heading,
+      name,
       slider("wcet", task, "wcet_ns", () => Math.max(2 * wcet, period), () => {
         task.bcet_ns = bcetOf(task.wcet_ns, task.etf);
       }),
@@ -154,36 +193,161 @@
   }
 
   function swapRows(swap) {
-    const remove = button("×", "no such swap", () =>
+    const gone = button("×", "no such swap", () =>
       system.parts.splice(system.parts.indexOf(swap), 1));
     return under(
-      element("h3", {}, "hot swap ", remove),
+      element("h3", {}, "hot swap ", gone),
       policy("to", swap),
       slider("at", swap, "at_ns", () => setUp().horizon_ns),
     );
   }
 
+  // --- who there is ----------------------------------------------------------------------------
+
+  const partsOf = (domain) => partsOfDomain(system.parts, domain);
+  const overrunsOf = (task) => following(system.parts, task, ["add_overrun"]);
+
+  // Changes who there is. Flows and changes name tasks and vcpus by number: they keep theirs.
+  function rearrange(change) {
+    const before = { add_task: all("add_task"), add_vcpu: all("add_vcpu") };
+    change();
+    const now = (part, number) => all(part).indexOf(before[part][number]);
+    for (const one of system.parts) {
+      if (one.hops) one.hops = one.hops.map((task) => now("add_task", task));
+      if (one.part === "add_change") one.vcpu = now("add_vcpu", one.vcpu);
+    }
+    system.parts = system.parts.filter((one) => one.part !== "add_change" || one.vcpu >= 0);
+    chooseHorizon();
+  }
+
+  function remove(gone) {
+    const tasks = all("add_task");
+    const flow = system.parts.find((one) => one.hops?.some((task) => gone.includes(tasks[task])));
+    if (flow)
+      throw new Error(`flow ${flow.name}: found no such hop; allowed: every task that it passes`);
+    rearrange(() => { system.parts = system.parts.filter((one) => !gone.includes(one)); });
+  }
+
+  function removeDomain(domain) {
+    if (all("add_domain").length === 1)
+      throw new Error("domain: found none; allowed: at least one");
+    remove([domain, ...partsOf(domain)]);
+  }
+
+  // Tasks that are pinned to a vcpu that goes may run on all.
+  function removeVcpu(domain, vcpu) {
+    const its = partsOf(domain);
+    const at = its.filter((one) => one.part === "add_vcpu").indexOf(vcpu);
+    remove([vcpu]);
+    for (const one of its.filter((one) => one.part === "add_task" && one.vcpu !== null))
+      one.vcpu = one.vcpu === at ? null : one.vcpu - (one.vcpu > at ? 1 : 0);
+  }
+
+  const insert = (after, ...made) => rearrange(() =>
+    system.parts.splice(system.parts.indexOf(after) + 1, 0, ...made));
+
+  function newName(stem, taken) {
+    let number = 1;
+    while (taken.includes(`${stem}${number}`)) number += 1;
+    return `${stem}${number}`;
+  }
+
+  // A task that asks for half of the server's bandwidth.
+  function newTask(domain, { period_ns: period, budget_ns: budget }) {
+    const its = partsOf(domain).filter((one) => one.part === "add_task");
+    const [period_ns, wcet_ns] = [4 * (period || 1e7), 2 * (budget || 1e6)];
+    const last = Math.max(-1, ...its.map((one) => one.priority ?? -1));
+    return {
+      part: "add_task", name: newName("task", its.map((one) => one.name)), etf: [1, 1], kind: 0,
+      period_ns, wcet_ns, bcet_ns: wcet_ns, deadline_ns: period_ns, offset_ns: 0, jitter_ns: 0,
+      priority: schedulers[domain.scheduler].endsWith("fp") ? last + 1 : null, vcpu: null,
+    };
+  }
+
+  // A domain with a tenth of a pcpu, in the longest period of the others, after all of them.
+  function addDomain() {
+    const servers = all("add_vcpu").filter((one) => !one.best_effort);
+    const step = setUp().quantum_ns || 1;
+    const period_ns = Math.max(0, ...servers.map((one) => one.period_ns)) || 10 * step * 1e6;
+    const budget_ns = Math.max(step, Math.floor(period_ns / 10 / step) * step);
+    const ranks = servers.map((one) => one.priority).filter((one) => one !== given.ordinary);
+    const taken = [...system.data.domains, ...system.data.vcpus].map((one) => one.name);
+    const domain = { part: "add_domain", name: newName("vm", taken), scheduler: 0 };
+    const vcpu = {
+      part: "add_vcpu", pcpu: 0, priority: Math.max(-1, ...ranks) + 1, period_ns, budget_ns,
+      best_effort: false, extra: false, weight: 0,
+    };
+    const last = all("add_domain").at(-1);
+    insert([last, ...partsOf(last)].at(-1), domain, vcpu, newTask(domain, vcpu));
+  }
+
+  // What a file must not say either, in the words of the command line.
+  function check() {
+    for (const domain of all("add_domain")) {
+      const its = partsOf(domain);
+      const served = its.filter((one) => one.part === "add_vcpu" && !one.best_effort);
+      const { timeText } = showTimeline;
+      for (const { budget_ns: budget, period_ns: period } of served)
+        if (budget > period) throw new Error(`domain ${domain.name}: budget: found a budget of `
+          + `${timeText(budget)}; allowed: at most the period, ${timeText(period)}`);
+      if (served.length && !its.some((one) => one.part === "add_task"))
+        throw new Error(
+          `domain ${domain.name}: task: found a domain without tasks; allowed: at least one`);
+    }
+  }
+
+  function domainRows(domain, at, hops) {
+    const its = partsOf(domain);
+    const [vcpus, tasks] = ["add_vcpu", "add_task"].map((part) =>
+      its.filter((one) => one.part === part));
+    const scheduler = schedulers[domain.scheduler];
+    const first = all("add_vcpu").indexOf(vcpus[0]);
+    const { domains, vcpus: called } = system.data;
+    const taken = () => [...system.data.domains.filter((_, other) => other !== at),
+      ...system.data.vcpus.filter((one) => one.domain !== at)].map((one) => one.name);
+    const legend = element("span", {}, textOf(() => domain.name), " ",
+      button("×", `no domain ${domain.name}`, () => removeDomain(domain)));
+    return group(
+      legend,
+      domains[at].color,
+      ...under(
+        element("span", { hidden: true, textContent: `domain ${domain.name}` }),
+        nameRow(domain, taken)),
+      ...vcpus.flatMap((server, number) => {
+        const name = () => system.data.vcpus[first + number].name;
+        const gone = button("×", `no vcpu ${called[first + number].name}`, () =>
+          removeVcpu(domain, server));
+        const what = server.best_effort ? "best effort: " : "server of ";
+        return serverRows(() => `${what}${name()}`, server, ...(vcpus.length > 1 ? [gone] : []));
+      }),
+      ...tasks.flatMap((task) => taskRows(domain, task, scheduler, hops.has(task))),
+      element("div", { className: "adds" },
+        button("+ vcpu", `another vcpu of ${domain.name}`, () => {
+          insert(vcpus.at(-1), { ...vcpus.at(-1) });
+        }),
+        button("+ task", `another task of ${domain.name}`, () => {
+          insert([domain, ...its].at(-1), newTask(domain, vcpus[0]));
+        })),
+    );
+  }
+
   function fillForm() {
     shown = [];
-    const { domains, vcpus, tasks, servers } = system.data;
-    const servers_ = all("add_vcpu");
-    const hops = new Set(system.parts.flatMap((one) => one.hops ?? []));
+    system.data = dataNow();
+    const tasks = all("add_task");
+    const hops = new Set(system.parts.flatMap((one) => one.hops ?? []).map((one) => tasks[one]));
     const swap = button("hot swap", "another policy from some instant on", () => {
       const at_ns = Math.round(setUp().horizon_ns / 4);
       const { budget, order, slack } = setUp();
       system.parts.push({ part: "add_swap", at_ns, budget, order, slack });
     });
-    const spare = servers.some((one) => one.vcpu === SPARE) ? serverRows("spare", all("set_spare")[0]) : [];
+    const spare = system.data.servers.some((one) => one.vcpu === SPARE)
+      ? serverRows(() => "spare", all("set_spare")[0]) : [];
+    const add = button("+ domain", "another domain", addDomain);
     form.replaceChildren(
-      group("", "", policy("policy", setUp()), ...spare, ...all("add_swap").flatMap(swapRows), swap),
-      ...all("add_domain").map(({ scheduler }, at) => group(
-        domains[at].name,
-        domains[at].color,
-        ...vcpus.flatMap(({ name, domain }, id) =>
-          domain === at ? serverRows(`server of ${name}`, servers_[id]) : []),
-        ...tasks.flatMap(({ name, domain }, id) =>
-          domain === at ? taskRows(name, id, schedulers[scheduler], hops.has(id)) : []),
-      )),
+      group("", "",
+        policy("policy", setUp()), ...spare, ...all("add_swap").flatMap(swapRows), swap, add),
+      ...all("add_domain").map((domain, at) => domainRows(domain, at, hops)),
     );
   }
 
@@ -192,7 +356,7 @@
   // Gives a run its length: so many first views, and one after the last swap or change; or less,
   // down to that, until it has few records.
   function chooseHorizon() {
-    const [, view] = system.data.windows[0].view;
+    const [, view] = dataNow().windows[0].view;
     const least = Math.max(0, ...system.parts.map((one) => one.at_ns ?? 0)) + view;
     setUp().horizon_ns = Math.max(VIEWS * view, least);
     const isLong = () => {
@@ -206,6 +370,11 @@
       setUp().horizon_ns = Math.max(Math.floor(setUp().horizon_ns / 2), least);
   }
 
+  function dataNow() {
+    const { is_global: isGlobal, pcpus } = setUp();
+    return dataOf(system.parts, colors, isGlobal || pcpus === 1);
+  }
+
   // The parts with swaps by time, as the simulator wants them.
   function partsNow() {
     const swaps = all("add_swap").sort((one, other) => one.at_ns - other.at_ns);
@@ -214,7 +383,9 @@
 
   // Runs the system as it is now. An Error says what is refused.
   function run(isNew) {
+    system.data = dataNow();
     shown.forEach((show) => show());
+    check();
     const parts = partsNow();
     const began = performance.now();
     const run = simulate(module, parts, setUp().horizon_ns, RECORD * MOST);
@@ -225,6 +396,7 @@
     showTimeline(
       { ...data, wholeEnd: win.end, allRecords: win.records, windows: [{ ...win, view }] }, isNew);
     tellCurves();
+    tellFile(parts);
     tell(run.counts, performance.now() - began);
     document.getElementById("instant").replaceChildren();
     clearTimeout(keepTimer);
@@ -295,14 +467,16 @@
       const { color } = system.data.domains[vcpu.domain];
       const name = element("figcaption", { textContent: vcpu.name, className: "name" });
       const parts = why ? [element("p", { className: "note", textContent: why })]
-        : pictureOf(vcpu.name, color, all("add_vcpu")[id], curves, seenSupply(records, id, curves.step));
+        : pictureOf(vcpu.name, color, all("add_vcpu")[id], curves,
+          seenSupply(records, id, curves.step));
       return element("figure", { className: "chart card" }, name, ...parts);
     }));
   }
 
   function pictureOf(name, color, server, { dark, supply, demand, step }, seen) {
     const { timeText } = showTimeline;
-    const end = Math.ceil(Math.max(dark + 2 * server.period_ns, ...demand.map((one) => one.until)) * 1.08);
+    const last = Math.max(dark + 2 * server.period_ns, ...demand.map((one) => one.until));
+    const end = Math.round(last * 1.08);
     const at = (number, until = end) => Math.floor((until * number) / SAMPLES);
     const points = (curve, until = end) => Array.from({ length: SAMPLES + 1 }, (_, number) =>
       [at(number, until), curve(at(number, until))]);
@@ -312,7 +486,7 @@
       if (least !== null) seenPoints.push([at(number), least]);
     }
     const curves = [
-      ...demand.map((one) => ({ style: "demand", points: points(one.at, Math.min(end, one.until)) })),
+      ...demand.map((one) => ({ style: "demand", points: points(one.at, one.until) })),
       { style: "supply", points: points(supply) },
       { style: "seen", points: seenPoints },
     ];
@@ -327,9 +501,12 @@
       text({ x: left - 4, y: top + 8, "text-anchor": "end" }, timeText(most)),
       text({ x: left, y: bottom + 16 }, "0"),
       text({ x: right, y: bottom + 16, "text-anchor": "end" }, `window ${timeText(end)}`),
-      ...curves.map(({ style, points: line }) => drawing("path", { class: style,
+      ...curves.map(({ style, points: line }) => drawing("path", {
+        class: style,
         style: style === "supply" ? `stroke: ${color}` : "",
-        d: line.map(([time, amount], place) => `${place ? "L" : "M"}${x(time).toFixed(1)} ${y(amount).toFixed(1)}`).join("") })),
+        d: line.map(([time, amount], place) =>
+          `${place ? "L" : "M"}${x(time).toFixed(1)} ${y(amount).toFixed(1)}`).join(""),
+      })),
       ...demand.filter((one) => one.name).map((one) => drawing("circle",
         { class: "due", cx: x(one.until), cy: y(one.at(one.until)), r: 3 },
         drawing("title", {}, `${one.name}: deadline ${timeText(one.until)}`))));
@@ -337,9 +514,23 @@
     const lacks = seenPoints.find(([time, amount]) => amount < supply(time));
     const from = step ? `, from a multiple of ${period} on` : "";
     const words = lacks
-      ? `✗ it does not get its budget: only ${timeText(lacks[1])} in a window of ${timeText(lacks[0])}`
+      ? `✗ it does not get its budget: ${timeText(lacks[1])} in a window of ${timeText(lacks[0])}`
       : `${budget} in ${period}: none for ${none} at most${from}`;
     return [svg, element("p", { className: `note${lacks ? " bad" : ""}`, textContent: words })];
+  }
+
+  // The system as a file, to be copied or saved.
+  function tellFile(parts) {
+    const save = document.getElementById("save");
+    let text = "";
+    try {
+      text = tomlOf(system.name, parts, (one) => policyOf(ruleOf(one)), given);
+    } catch ({ message }) {
+      text = `# No system file: found ${message}\n`;
+    }
+    document.getElementById("file").value = text;
+    save.download = `${system.name}.toml`;
+    save.href = `data:application/toml;charset=utf-8,${encodeURIComponent(text)}`;
   }
 
   // --- instant by instant ----------------------------------------------------------------------
@@ -453,11 +644,10 @@
 
   // Begins with an example, or with what a link has.
   function begin({ name, description = "", parts }) {
-    const { is_global: isGlobal, pcpus } = parts[0];
-    system = { name, parts: structuredClone(parts), data: dataOf(parts, colors, isGlobal || pcpus === 1) };
+    system = { name, parts: structuredClone(parts) };
     document.getElementById("description").textContent = description;
-    const names = new Set([...examples.map((one) => one.name), name]);
-    choice.replaceChildren(...[...names].map((one) => new Option(one)));
+    const known = new Set([...examples.map((one) => one.name), name]);
+    choice.replaceChildren(...[...known].map((one) => new Option(one)));
     choice.value = name;
     if (setUp().horizon_ns === null) chooseHorizon();
     fillForm();
@@ -489,6 +679,10 @@
   }
 
   choice.addEventListener("change", () => beginExample(choice.value));
+  document.getElementById("copy").addEventListener("click", () => {
+    document.getElementById("file").select();
+    document.execCommand("copy"); // the clipboard of pages from a disk
+  });
   window.addEventListener("hashchange", linked);
   document.getElementById("timeline").addEventListener("instant", tellInstant);
   if (!linked()) beginExample(FIRST);

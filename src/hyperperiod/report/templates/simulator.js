@@ -4,11 +4,11 @@
 "use strict";
 
 // The parts of the scenario are objects, whose "part" names what is told and whose other values
-// are told in their order: numbers, lists, or null for none. A "name", an "etf" and an "sbf" are for
-// others. The run goes up to the instant. What
-// it returns: the bytes of the records, and what was counted, a row for each task, then one for
-// each vcpu, as in hosts/sim/count_rows.h. An Error says what the simulator refuses, or that there
-// are more bytes than these, which ends a run without an end.
+// are told in their order: numbers, lists, or null for none. A "name", an "etf" and an "sbf" are
+// for others. The run goes up to the instant. What it returns: the bytes of the records, and what
+// was counted, a row for each task, then one for each vcpu, as in hosts/sim/count_rows.h. An Error
+// says what the simulator refuses, or that there are more bytes than these, which ends a run
+// without an end.
 function simulate(module, parts, untilNs, mostBytes = Infinity) {
   const written = [];
   let left = mostBytes;

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Supply and demand of one vcpu, as functions of the length of a window: the least supply that the
-// analysis knows for a server that gets its budget (analysis/domains/supply_bound.py), the demand of
-// the tasks (analysis/tasks), and the least supply that a run has shown. Of what a system is, its
+// analysis knows for a server that gets its budget (analysis/domains/supply_bound.py), the demand
+// of the tasks (analysis/tasks), and the least supply that a run has shown. What a system is, its
 // parts say (simulator.js). Times are whole nanoseconds, exact as Numbers up to 104 days; where the
 // analysis needs more than a server and its tasks, nothing is known here, and the reason is said.
 "use strict";
+
+// Of a system's parts those of these kinds that follow one of them at once.
+function following(parts, one, kinds) {
+  const rest = parts.slice(parts.indexOf(one) + 1);
+  const end = rest.findIndex(({ part }) => !kinds.includes(part));
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
+// The vcpus and tasks of a domain, with what belongs to them.
+const partsOfDomain = (parts, domain) =>
+  following(parts, domain, ["add_vcpu", "add_task", "add_overrun"]);
+
 const supplyOf = (() => {
   const PERIODIC = 0; // a kind of task
   const BUSY = 2; // one that has no deadline
@@ -39,15 +51,15 @@ const supplyOf = (() => {
 
   // A curve for EDF; for fixed priorities one per task, with all above it. None for other orders.
   function demandOf(loads, scheduler) {
-    if (scheduler === "edf" && loads.length)
-      return [{ name: "", until: Math.max(...loads.map((one) => one.deadline_ns)), at: dbf(loads) }];
+    const until = Math.max(...loads.map((one) => one.deadline_ns));
+    if (scheduler === "edf" && loads.length) return [{ name: "", until, at: dbf(loads) }];
     return ["rm", "dm", "fp"].includes(scheduler) ? loads.map(({ name, deadline_ns }, at) =>
       ({ name, until: deadline_ns, at: rbf(loads.slice(0, at + 1)) })) : [];
   }
 
-  // Whether windows that count begin with periods of the server (analysis/domains/harmonic_supply.py).
+  // Whether the windows that count begin with periods of the server: harmonic_supply.py.
   function isHarmonic(loads, period) {
-    const periods = [period, ...loads.map((one) => one.period_ns)].sort((one, other) => one - other);
+    const periods = [period, ...loads.map((one) => one.period_ns)].sort((a, b) => a - b);
     return periods.every((one, at) => at === 0 || one % periods[at - 1] === 0)
       && loads.every((one) => one.kind === PERIODIC && !one.offset_ns && !one.jitter_ns
         && one.deadline_ns <= one.period_ns);
@@ -61,29 +73,27 @@ const supplyOf = (() => {
     const all = (part) => parts.filter((one) => one.part === part);
     const server = all("add_vcpu")[id];
     const { period_ns: period, budget_ns: budget } = server;
-    const place = parts.indexOf(server);
-    const head = parts.slice(0, place).findLastIndex((one) => one.part === "add_domain");
-    const after = parts.slice(head + 1);
-    const end = after.findIndex((one) => one.part === "add_domain");
-    const own = end < 0 ? after : after.slice(0, end);
-    const [vcpus, tasks] = ["add_vcpu", "add_task"].map((part) => own.filter((one) => one.part === part));
-    const scheduler = schedulers[parts[head].scheduler];
-    const hops = new Set(parts.flatMap((one) => one.hops ?? []).map((task) => all("add_task")[task]));
+    const domain = all("add_domain").find((one) => partsOfDomain(parts, one).includes(server));
+    const [vcpus, tasks] = ["add_vcpu", "add_task"].map((part) =>
+      partsOfDomain(parts, domain).filter((one) => one.part === part));
+    const scheduler = schedulers[domain.scheduler];
+    const numbered = all("add_task");
+    const hops = new Set(parts.flatMap((one) => one.hops ?? []).map((task) => numbered[task]));
     const shape = server.priority === policy.ordinary ? policy.ordinarySupply : policy.supply;
     const { part, ...costs } = all("set_overheads")[0];
     const local = scheduler.replace(/^g/, "");
     const isOwn = (one) => one.vcpu === null || one.vcpu === vcpus.indexOf(server);
     const loads = loadsOf(tasks.filter(isOwn), local);
     const inStep = parts[0].sbf === "harmonic";
-    const moves = vcpus.length > 1 && (/^g/.test(scheduler) || tasks.some((one) => one.vcpu === null));
+    const isPinned = !scheduler.startsWith("g") && tasks.every((one) => one.vcpu !== null);
     const refusal = [
       [server.best_effort, "best effort: it has no server"],
       [!shape, "no bound is known under this policy"],
       [Object.values(costs).some(Boolean), "no bound is known here with overheads"],
       [all("add_theft").length, "no bound is known here with stolen time"],
-      [all("add_swap").length + all("add_change").length, "no bound is known with a swap or change"],
+      [parts.some((one) => "at_ns" in one), "no bound is known with a swap or change"],
       [all("add_overrun").length, "no bound is known of jobs that overrun"],
-      [moves, "no bound is known here of jobs that move between vcpus"],
+      [vcpus.length > 1 && !isPinned, "no bound is known here of jobs that move between vcpus"],
       [tasks.some((one) => hops.has(one)), "no bound is known here of tasks that items release"],
       [inStep && !(policy.harmonic && isHarmonic(loads, period)), "no harmonic bound is known"],
       [budget < 1 || budget > period, "no server: its budget is not within its period"],
@@ -96,9 +106,9 @@ const supplyOf = (() => {
   };
 })();
 
-// The least that a vcpu ran in any window of the run in which it had work throughout, or with a step
-// in those that begin at its multiples: a function of the window's length, null where no such window
-// is as long.
+// The least that a vcpu ran in any window of the run in which it had work throughout, or with a
+// step in those that begin at its multiples: a function of the window's length, null where no such
+// window is as long.
 function seenSupply(records, id, step = 0) {
   const busy = []; // { from, to, ran }, the last with what ran in it: from, to, what ran before
   const ran = [];
@@ -149,19 +159,15 @@ function seenSupply(records, id, step = 0) {
         const found = before(pieces, at + length) - before(pieces, at);
         if (least === null || found < least) least = found;
       };
-      // It is least where one end of the window is where something starts or stops.
+      // A least window can be moved, and stay so, until it begins or ends with the work, or ends
+      // where something starts; with a step it is next to where one end starts or stops.
       const near = (at) => {
-        if (!step) return look(at);
-        const whole = Math.floor(at / step) * step;
-        look(whole);
-        return look(whole + step);
+        look(Math.floor(at / step) * step);
+        look(Math.floor(at / step) * step + step);
       };
-      near(from);
-      near(to - length);
-      for (const end of pieces.flatMap(([start, stop]) => [start, stop])) {
-        near(end);
-        near(end - length);
-      }
+      const ends = [from, to - length, ...pieces.map(([start]) => start - length)];
+      if (step) ends.push(...pieces.flatMap(([start, stop]) => [start, stop, stop - length]));
+      ends.forEach(step ? near : look);
     }
     return least;
   };
