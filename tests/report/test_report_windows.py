@@ -319,6 +319,7 @@ def test_runs_that_differ_late_have_a_window_there_and_one_that_ends_before_does
     assert moment is not None
     assert (moment.who[0], moment.finish_ns) == ("video", differs_ns)
     assert first_difference(header, first, first) is None
+    assert first_difference(header, runs[2], first) is None
     moments = [survey(header, records) for records in runs]
     chosen = choose_each(runs, [moments[0], [moment, *moments[1]], moments[2]], 0)
     held = [window for window in chosen[1].windows if moment in window.moments]

@@ -73,23 +73,12 @@ class ComparedRun:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One run in one row: its misses, their share, and its response times (ns)."""
-
-    misses: int
-    dmr: float | None
-    mean_ns: int | None
-    p99_ns: int | None
-    max_ns: int | None
-
-
-@dataclass(frozen=True)
 class ComparedRow:
     """One task or flow in every run; `best` is the least of the longest responses that differ."""
 
     domain: str
     task: str
-    cells: tuple[Cell, ...]
+    cells: Sequence[RunTask | RunFlow]
     best: int | None
     trouble: float
 
@@ -108,7 +97,7 @@ class ComparedRow:
 
         Infinite where no job finished in one run and some did in another.
         """
-        known = [cell.max_ns for cell in self.cells if cell.max_ns is not None]
+        known = [cell.response_ns.max for cell in self.cells if cell.response_ns]
         if len(known) < len(self.cells):
             return math.inf if known else 1.0
         ratio = max(known) / (min(known) or 1)
@@ -220,7 +209,7 @@ def _difference(rows: Sequence[ComparedRow], names: Sequence[str]) -> Difference
         amounts = [cell.dmr for cell in row.cells]
         what, words, ratio = "Missed deadlines", [percent(one) for one in amounts], ""
     elif row.longest_ratio > 1:
-        longest = [cell.max_ns for cell in row.cells]
+        longest = [cell.response_ns.max if cell.response_ns else None for cell in row.cells]
         amounts = [math.inf if one is None else one for one in longest]
         what = "Longest response"
         words = ["none finished" if one is None else duration(one) for one in longest]
@@ -268,14 +257,7 @@ def _row_of(domain: str, task: str, results: Sequence[RunTask | RunFlow]) -> Com
     best = min(known) if known and len(set(known)) > 1 else None
     trouble = sum(one.dmr or 0 for one in results) * 1e6
     trouble += max(known) / min(known) if best else 0
-    return ComparedRow(domain, task, tuple(_cell(one) for one in results), best, trouble)
-
-
-def _cell(one: RunTask | RunFlow) -> Cell:
-    seen = one.response_ns
-    if seen is None:
-        return Cell(one.misses, one.dmr, None, None, None)
-    return Cell(one.misses, one.dmr, seen.mean, seen.p99, seen.max)
+    return ComparedRow(domain, task, results, best, trouble)
 
 
 def _overall(runs: Sequence[ComparedRun]) -> CdfChart | None:

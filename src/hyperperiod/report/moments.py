@@ -228,10 +228,15 @@ def _items(header: Header, pieces: Iterable[Records]) -> Iterator[tuple[int, Rep
 
 
 def first_difference(header: Header, records: Records, first: Records) -> ReportMoment | None:
-    """Returns the first job that ends in one of two runs and not then in the other, if any."""
+    """Returns the first job that ends in one of two runs and not then in the other, if any.
+
+    What only one of them saw, the other having been interrupted, is no difference.
+    """
     for ends in zip_longest(_ends(records), _ends(first)):
         if ends[0] != ends[1]:
             finish_ns, task, job, response_ns = min(end for end in ends if end is not None)
+            if finish_ns > min(end_ns(records), end_ns(first)):
+                break
             who = header["tasks"][task]["domain"], header["tasks"][task]["name"]
             release_ns = finish_ns - response_ns
             return ReportMoment(FIRST_DIFFERENCE, who, task, job, release_ns, 0, finish_ns)

@@ -131,15 +131,17 @@ const showTimeline = (() => {
     rail.replaceChildren(...marks, thumb);
     const elsewhere = Object.assign(new Option("choose a moment", ""), { disabled: true });
     list.replaceChildren(elsewhere, ...data.windows.map(choicesOf));
+    for (const label of list.labels) label.hidden = list.length < 3; // the start alone is no choice
     const { pcpus } = data.windows[0];
     const folded = Math.max(pcpus.length, data.servers.length, data.tasks.length) > LONG;
     document.getElementById("rowtools").hidden = !folded;
     misses = findMisses();
     lastMiss = null;
     ruler = null;
+    const ways = { before: misses, next: misses, worst: misses };
+    if (data.runs.length > 1) ways.same = ways.different = allDifferences();
     for (const button of document.querySelectorAll("[data-do]"))
-      if (["before", "next", "worst"].includes(button.dataset.do))
-        button.disabled = misses.length === 0;
+      button.disabled = ways[button.dataset.do]?.length === 0;
     go(first);
     if (!isNew) return;
     clearTimeout(hashTimer); // the address is as it was
