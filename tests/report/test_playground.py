@@ -519,7 +519,8 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     assert all(re.match(r"\d+ records of ", one) for one in (*ran, swapped))
     assert (before, after) == ("0", str(misses_with(200_000)))
     assert linked == after
-    assert supplies.startswith("500 µs in 5 ms: none for 4.5 ms at most, from a multiple of 5 ms ")
+    supplied = "500 µs in 5 ms: at most 4.5 ms without supply in windows that begin with a period"
+    assert supplies.split("; ")[0] == supplied
     assert supplies.endswith("; best effort: it has no server")
     assert typed == str(misses_with(123_457))
     assert re.fullmatch(r"server of .+ budget \(µs\)", label)
@@ -671,6 +672,17 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
       told(document.activeElement.ariaLabel);
       press("another task of vm1");
       set("domain vm1 name", "Klima-ü");
+      set("domain Klima-ü scheduler", "fp");
+      control("domain Klima-ü scheduler").dispatchEvent(new Event("change"));
+      told(document.activeElement.ariaLabel);
+      set("task1 priority", 3);
+      set("task1 deadline (µs)", 32e6);
+      set("task1 period (µs)", 128e6);
+      set("task2 deadline (µs)", 64e6);
+      set("task2 period (µs)", 32e6);
+      set("system pcpus", 3);
+      told(said());
+      set("system pcpus", 5);
       told(control("server of Klima-ü.1 budget (µs)") !== null);
       set("task2 name", "control loop");
       set("control loop name", "task1");
@@ -697,15 +709,22 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
     dom = html.unescape(opened(acted(page, visit), tmp_path))
     shown = dom[dom.rindex("<pre>") + 5 : dom.rindex("</pre>")]
     before, text, after = shown.split("¦")
-    focus, is_named, twice, wrong, curves, rows, ran, is_saved = re.findall(r"\[(.*?)\]", before)
-    assert focus == "another vcpu of vm1"
+    notes = re.findall(r"\[(.*?)\]", before)
+    focus, chosen, few, is_named, twice, wrong, curves, rows, ran, is_saved = notes
+    assert (focus, chosen) == ("another vcpu of vm1", "domain Klima-ü scheduler")
+    assert few == "✗ domain cockpit: pcpu: found 3; allowed: 0 to 2"
     assert (is_named, curves, is_saved) == ("true", "12", "true")
     assert twice == "✗ control loop name: found 'task1' a second time; allowed: each name once"
     assert wrong == f"✗ task1 name: found 'a/b'; allowed: {NAME_ALLOWED}"
     written = tmp_path / "system.toml"
     written.write_text(text)
     system = load_system(written, pinned=True)
-    assert [domain.name for domain in system.domains][-1] == "Klima-ü"
+    last = system.domains[-1]
+    assert (system.pcpus, last.name, last.scheduler) == (5, "Klima-ü", Scheduler.FP)
+    assert [(one.period_ns, one.deadline_ns, one.priority) for one in last.tasks] == [
+        (128_000_000, 32_000_000, 3),
+        (32_000_000, 32_000_000, 1),
+    ]
     horizon = re.search(r" records of (\d+) ms,", ran)
     assert horizon is not None
     result = run(resolve(system), int(horizon[1]) * 1_000_000)

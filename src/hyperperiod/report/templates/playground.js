@@ -127,6 +127,30 @@
     return made;
   }
 
+  // A control whose value says which others there are.
+  function remaking(label) {
+    const control = label.querySelector("input, select");
+    control.addEventListener("change", () => {
+      fillForm();
+      changed();
+      [...form.querySelectorAll("input, select")]
+        .find((one) => one.ariaLabel === control.ariaLabel)?.focus();
+    });
+    return label;
+  }
+
+  // The scheduler inside a domain; under fp tasks have priorities, in order if they had none.
+  function schedulerRow(domain, tasks) {
+    const own = schedulers[domain.scheduler];
+    const words = schedulers.filter((one) => one === own || !["executor", "fair"].includes(one));
+    const select = element("select", {}, ...words.map((one) => new Option(one)));
+    return remaking(row("scheduler", select, () => {
+      domain.scheduler = schedulers.indexOf(select.value);
+      const isFp = select.value.endsWith("fp");
+      tasks.forEach((task, at) => { task.priority = isFp ? task.priority ?? at : null; });
+    }, () => { select.value = schedulers[domain.scheduler]; }));
+  }
+
   // A text that may change, as names do.
   function textOf(say) {
     const text = document.createTextNode(say());
@@ -173,7 +197,8 @@
 
   // A hop of a flow has no releases of its own. A deadline that is the period follows it.
   function taskRows(domain, task, scheduler, isHop) {
-    const { period_ns: period, wcet_ns: wcet, deadline_ns: deadline } = task;
+    const { period_ns: period, wcet_ns: wcet } = task;
+    let isPeriod = task.deadline_ns === period;
     const others = () => partsOf(domain).filter((one) => one.part === "add_task" && one !== task);
     const heading = element("h3", {}, textOf(() => task.name),
       button("×", `no task ${task.name}`, () => remove([task, ...overrunsOf(task)])));
@@ -186,7 +211,9 @@
         task.bcet_ns = bcetOf(task.wcet_ns, task.etf);
       }),
       ...(isHop ? [] : [slider("period", task, "period_ns", () => 2 * period, () => {
-        if (deadline === period) task.deadline_ns = task.period_ns;
+        if (isPeriod) task.deadline_ns = task.period_ns;
+      }), slider("deadline", task, "deadline_ns", () => 2 * period, () => {
+        isPeriod = task.deadline_ns === task.period_ns;
       })]),
       ...(scheduler.endsWith("fp") ? [number("priority", task, "priority")] : []),
     );
@@ -287,12 +314,17 @@
       const its = partsOf(domain);
       const served = its.filter((one) => one.part === "add_vcpu" && !one.best_effort);
       const { timeText } = showTimeline;
+      const require = (holds, key, found, allowed) => {
+        if (!holds)
+          throw new Error(`domain ${domain.name}: ${key}: found ${found}; allowed: ${allowed}`);
+      };
       for (const { budget_ns: budget, period_ns: period } of served)
-        if (budget > period) throw new Error(`domain ${domain.name}: budget: found a budget of `
-          + `${timeText(budget)}; allowed: at most the period, ${timeText(period)}`);
-      if (served.length && !its.some((one) => one.part === "add_task"))
-        throw new Error(
-          `domain ${domain.name}: task: found a domain without tasks; allowed: at least one`);
+        require(budget <= period, "budget", `a budget of ${timeText(budget)}`,
+          `at most the period, ${timeText(period)}`);
+      for (const { pcpu } of its.filter((one) => one.part === "add_vcpu"))
+        require(pcpu < setUp().pcpus, "pcpu", pcpu, `0 to ${setUp().pcpus - 1}`);
+      const tasks = its.filter((one) => one.part === "add_task");
+      require(!served.length || tasks.length, "task", "a domain without tasks", "at least one");
     }
   }
 
@@ -311,8 +343,9 @@
       legend,
       domains[at].color,
       ...under(
-        element("span", { hidden: true, textContent: `domain ${domain.name}` }),
-        nameRow(domain, taken)),
+        element("span", { hidden: true }, textOf(() => `domain ${domain.name}`)),
+        nameRow(domain, taken),
+        schedulerRow(domain, tasks)),
       ...vcpus.flatMap((server, number) => {
         const name = () => system.data.vcpus[first + number].name;
         const gone = button("×", `no vcpu ${called[first + number].name}`, () =>
@@ -346,7 +379,11 @@
     const add = button("+ domain", "another domain", addDomain);
     form.replaceChildren(
       group("", "",
-        policy("policy", setUp()), ...spare, ...all("add_swap").flatMap(swapRows), swap, add),
+        policy("policy", setUp()),
+        ...under(
+          element("span", { hidden: true, textContent: "system" }),
+          remaking(number("pcpus", setUp(), "pcpus"))),
+        ...spare, ...all("add_swap").flatMap(swapRows), swap, add),
       ...all("add_domain").map((domain, at) => domainRows(domain, at, hops)),
     );
   }
@@ -512,10 +549,10 @@
         drawing("title", {}, `${one.name}: deadline ${timeText(one.until)}`))));
     const [budget, period, none] = [server.budget_ns, server.period_ns, dark].map(timeText);
     const lacks = seenPoints.find(([time, amount]) => amount < supply(time));
-    const from = step ? `, from a multiple of ${period} on` : "";
+    const from = step ? " in windows that begin with a period" : "";
     const words = lacks
       ? `✗ it does not get its budget: ${timeText(lacks[1])} in a window of ${timeText(lacks[0])}`
-      : `${budget} in ${period}: none for ${none} at most${from}`;
+      : `${budget} in ${period}: at most ${none} without supply${from}`;
     return [svg, element("p", { className: `note${lacks ? " bad" : ""}`, textContent: words })];
   }
 
