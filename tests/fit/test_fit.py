@@ -25,6 +25,7 @@ from hyperperiod.model import (
     Interface,
     MissingError,
     Overheads,
+    Sbf,
     Swap,
     System,
     Task,
@@ -224,14 +225,21 @@ def test_periods_that_were_not_tried_are_not_called_impossible() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "status"), [("edf", "infeasible"), ("fifo", "not found"), ("rm", "infeasible")]
+    ("scheduler", "sbf", "status"),
+    [
+        ("edf", Sbf.GENERAL, "infeasible"),
+        ("rm", Sbf.GENERAL, "infeasible"),
+        ("fifo", Sbf.GENERAL, "not found"),
+        ("rm", Sbf.SERVERS, "not found"),
+    ],
 )
-def test_a_test_that_is_only_sufficient_proves_nothing_impossible(
-    scheduler: str, status: str
+def test_what_is_only_sufficient_proves_nothing_impossible(
+    scheduler: str, sbf: Sbf, status: str
 ) -> None:
     system = system_of(
         *(domain(name, 10, 4.8, scheduler=scheduler, interface_period_ns=4 * MS) for name in "ab"),
         pcpus=1,
+        sbf=sbf,
     )
     assert fit(system, QUICK).status == status
 

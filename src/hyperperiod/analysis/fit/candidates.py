@@ -114,6 +114,8 @@ class Tabulator:
     def __init__(self, system: System, grid: BudgetGrid, until: float = 0.0) -> None:
         self.system, self.grid, self.until = system, grid, until
         self.coupled = coupled(system)
+        # What is known of the servers beside it may prove that a domain needs less.
+        self._by_itself = system.sbf not in (Sbf.EDP, Sbf.SERVERS)
 
     def given(self, domain: Domain) -> Candidates:
         """The table of a domain whose interface, or its period, the file gives."""
@@ -198,14 +200,13 @@ class Tabulator:
         if found.budget_ns is None:
             return None, floor
         bandwidth = Fraction(found.budget_ns, found.period_ns)
-        # Servers with explicit deadlines may need less than the general bound asks for.
-        certain = found.exact and shape is not Shape.HARMONIC and self.system.sbf is not Sbf.EDP
-        certain = certain and are_exact(components, contract)
+        certain = found.exact and shape is not Shape.HARMONIC
+        certain = certain and self._by_itself and are_exact(components, contract)
         return found.period_ns, bandwidth if certain else floor
 
     def _exact(self, domain: Domain) -> bool:
         """Whether no budget below the least found serves a domain; else that is all tests say."""
-        if self.coupled:
+        if self.coupled or not self._by_itself:
             return False
         try:
             contract = contract_under(self.system.policy, domain, self.system.sbf)
