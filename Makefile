@@ -50,7 +50,7 @@ TEST_FOLDERS = $(foreach area,$(AREA),$(TESTS_$(area):%=tests/%))
 .PHONY: help build demo playground site test test-all rule-check tests-of hunt prove proofs \
         checker misra misra-xen clang-tidy core-builds bench gallery check format lock deps wheels \
         deb release clean \
-        xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest always \
+        xen xen-x86 xen-debug xen-stock xen-tools guests linux-guest linux-rt-guest always \
         all-checks check-clang-format check-ruff check-types check-layers check-circles check-core \
         check-files check-dependencies
 
@@ -187,9 +187,10 @@ xen-stock: build
 guests: build
 	@$(XEN_BUILD) guests
 
-## make linux-guest  for domains with guest = "linux": Debian's kernel, tasks as threads
-linux-guest: build
-	@$(XEN_BUILD) linux-guest
+## make linux-guest  for domains with guest = "linux": Debian's kernel, tasks as threads;
+##                   make linux-rt-guest: its real-time kernel, for guest = "linux-rt"
+linux-guest linux-rt-guest: build
+	@$(XEN_BUILD) $@
 
 ## make xen-tools    hyperperiod-xen, the tool for dom0
 xen-tools: build

@@ -31,9 +31,9 @@ from docs.console import pages
 
 from hyperperiod.measured import Section, read
 
-IN_SENTENCE: Final = re.compile(r"([\d.,]*\d)\**<!-- (\w+): ([^>]+?) -->")
+IN_SENTENCE: Final = re.compile(r"([\d.,]*\d)\**<!-- ([\w-]+): ([^>]+?) -->")
 TABLE: Final = re.compile(
-    r"<!-- measured (?P<section>\w+): (?P<columns>[^>]*?)(\nrows: (?P<rows>[^>]*?))?\s-->\n\n"
+    r"<!-- measured (?P<section>[\w-]+): (?P<columns>[^>]*?)(\nrows: (?P<rows>[^>]*?))?\s-->\n\n"
     r"(?:\|.*\n){2}(?P<body>(?:\|.*\n)+)"
 )
 CELL: Final = re.compile(r"(?<=\|)\s*\**([\d.,]*\d)?[^|\n]*(?=\|)")

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from hyperperiod import InputError
-from hyperperiod.analysis import resolve
 from hyperperiod.analysis.domains.harmonic_supply import refusal
 from hyperperiod.analysis.proofs import Rules, find_proof
 from hyperperiod.hosts.priorities import LAST
@@ -131,7 +130,7 @@ def examples() -> Iterator[dict[str, Any]]:
 
 def example(file: Path) -> dict[str, Any]:
     """A system as the page needs it. InputError for what the simulator or the page does not run."""
-    system = resolve(load_system(file, pinned=True))
+    system = load_system(file, pinned=True)
     parts = parts_of(system, str(file))
     return {"name": file.stem, "description": system.description or "", "parts": parts}
 

@@ -57,6 +57,20 @@ PICTURES: Final = {
         750,
         "h1, .lead, .verdicts, .facts, details{display:none}",
     ),
+    "report-flows": Picture(
+        ("simulate", "systems/packet-path.toml", "--horizon", "1s"),
+        "#zoom=0ns,12437578ns",
+        1120,
+        750,
+        "h1, .lead, .verdicts, .facts, details{display:none}",
+    ),
+    "report-stacked": Picture(
+        ("compare", "systems/overload.toml", "--policies", "ptps,crps", "--fail-on", "max>2s"),
+        "#zoom=0,120ms",
+        1120,
+        810,
+        "h1, .lead, .verdicts, section:not(#timelines){display:none}",
+    ),
     "report-compare": Picture(
         ("compare", SYSTEM, "--policies", "ptps,wcps,crps"), "", 1120, 1020, BESIDE
     ),

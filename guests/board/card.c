@@ -26,7 +26,9 @@
 
 #define IS_VIRTIO 0x74726976u
 #define IS_CARD 1u
-#define VERSION_1 1u /* the feature, in the second word of them */
+/* Features, in the second word of them: version 1, and addresses are those of the machine. */
+#define VERSION_1 1u
+#define ACCESS_PLATFORM 2u
 
 #define FOUND 1u
 #define DRIVEN 2u
@@ -39,14 +41,12 @@
 #define CARD_WRITES 2u /* a buffer's flag */
 #define SILENT 1u      /* a ring's flag: who reads it needs no notice */
 
-#define ETHER_TYPE 0xb588u /* for experiments (IEEE 802), in the order of the wire */
-
 /* Before the frame itself is what the card is told of it: nothing. */
 struct frame {
     hp_u8 header[12];
     hp_u8 to[6], from[6];
     unsigned short type;
-    hp_u8 before[6]; /* so that what is carried is aligned for any use */
+    hp_u8 before[CARD_PAD];
     hp_u8 carried[CARD_BYTES];
     hp_u8 behind[24]; /* no frame is shorter than 60 bytes */
 } __attribute__((aligned(8)));
@@ -138,7 +138,7 @@ hp_u32 card_init(hp_u32 card, hp_u64 address, hp_u64 shift) {
     set(card, STATUS, 0);
     set(card, STATUS, FOUND | DRIVEN);
     set(card, DRIVER_FEATURES_WORD, 1);
-    set(card, DRIVER_FEATURES, VERSION_1);
+    set(card, DRIVER_FEATURES, VERSION_1 | ACCESS_PLATFORM);
     set(card, STATUS, FOUND | DRIVEN | AGREED);
     if ((get(card, STATUS) & AGREED) == 0 || !init_queue(card, COMES, shift)
         || !init_queue(card, GOES, shift))
@@ -160,7 +160,7 @@ hp_u32 card_send(hp_u32 card, const void *bytes) {
     for (hp_u32 i = 0; i < sizeof frame->to; i++)
         frame->to[i] = 0xff;
     frame->from[0] = 2; /* an address that nobody else gave out */
-    frame->type = ETHER_TYPE;
+    frame->type = CARD_ETHER_TYPE;
     for (hp_u32 i = 0; i < CARD_BYTES; i++)
         frame->carried[i] = ((const hp_u8 *)bytes)[i];
     offer_frame(card, GOES, entry);

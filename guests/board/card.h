@@ -11,8 +11,10 @@
 
 #include "core/env.h"
 
-#define CARD_BYTES 16u /* what a frame carries of ours */
-#define CARD_ROOM 256u /* frames in each direction, a power of two */
+#define CARD_ETHER_TYPE 0xb588u /* for experiments (IEEE 802), in the order of the wire */
+#define CARD_PAD 6u             /* bytes of a frame before what it carries, which are aligned */
+#define CARD_BYTES 16u          /* what it carries of ours */
+#define CARD_ROOM 256u          /* frames in each direction, a power of two */
 #define MAX_CARDS 8u
 
 /* The registers at `address`; for the card the guest's memory is `shift` further on. Whether it is

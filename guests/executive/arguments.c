@@ -10,6 +10,7 @@
 #define MEMORY_LEAST ((4ull << 20) + 4096u)
 #define MEMORY_MOST (3ull << 30)
 #define RATE_MOST 1000000u
+#define FORKS_MOST 64u
 
 #define MOST_DOMAIN 0xffffu
 #define MOST_THOUSANDTHS 1000000u
@@ -44,6 +45,7 @@ void arguments_init(struct arguments *arguments) {
     arguments->task_time_ns = 0;
     arguments->task_period_ns = 0;
     arguments->period_ns = 0;
+    arguments->forks = 0;
     arguments->tasks = 0;
     arguments->flows = 0;
     arguments->hops = 0;
@@ -289,6 +291,7 @@ static const struct word_key keys[] = {
     {.name = "task-time", .highest = HP_TIME_MAX, .at = AT(task_time_ns)},
     {.name = "task-period", .highest = HP_TIME_MAX, .at = AT(task_period_ns)},
     {.name = "period", .highest = HP_TIME_MAX, .at = AT(period_ns)},
+    {.name = "forks", .highest = FORKS_MOST, .at = AT(forks)},
 };
 
 /* What is wrong with a value of a kind that all hosts know, or a null pointer. */

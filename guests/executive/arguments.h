@@ -56,6 +56,7 @@ struct arguments {
     hp_u64 task_time_ns;
     hp_u64 task_period_ns;
     hp_u64 period_ns;
+    hp_u64 forks; /* processes beside a measurement in Linux that do nothing but fork */
     hp_u32 tasks;
     hp_u32 flows; /* in which the domain has a part; their numbers are those of the system */
     hp_u32 hops;

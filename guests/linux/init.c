@@ -16,6 +16,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "record/ring.h"
@@ -68,6 +69,17 @@ static void lift_limits(void) {
         give_up("memory cannot be locked");
 }
 
+/* Load of the kernel, of ordinary priority: a process that makes one that ends, over and over. */
+static void start_forking(void) {
+    if (fork() != 0)
+        return;
+    while (1) {
+        if (fork() == 0)
+            _exit(0);
+        wait(0);
+    }
+}
+
 static struct ring_memory map_ring(void) {
     struct ring_memory memory = {0, told.memory_bytes - RING_OFFSET, 0};
     int file = open("/dev/mem", O_RDWR);
@@ -89,6 +101,10 @@ int main(void) {
     if (told.flows > 0)
         give_up("there are no wires to other domains");
     lift_limits();
+    if (told.workload == WORKLOAD_DEVICE)
+        device_open();
+    for (hp_u64 i = 0; i < told.forks; i++)
+        start_forking();
     run_threads(&told, map_ring());
     while (1)
         pause();

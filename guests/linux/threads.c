@@ -69,6 +69,10 @@ struct timespec linux_time(hp_u64 ticks) {
     return (struct timespec){(time_t)(ns / NS_PER_SECOND), (long)(ns % NS_PER_SECOND)};
 }
 
+hp_u64 ticks_at(hp_u64 ns) {
+    return base.ticks + ratio_times(clock_of_all.ticks_per_ns, ns - base.ns) + ahead_ticks;
+}
+
 /* Sleeps until the system counter has come to `ticks`; how far it is then. */
 static hp_u64 sleep_until(hp_u64 ticks) {
     struct timespec then = linux_time(ticks);
@@ -214,6 +218,8 @@ static void work(struct thread *thread) {
         measure(measure_loops);
     else if (told->workload == WORKLOAD_RESPONSE)
         measure(measure_responses);
+    else if (told->workload == WORKLOAD_DEVICE)
+        device_measure();
     else if (thread->task->kind == TASK_HOP)
         run_items(thread);
     else

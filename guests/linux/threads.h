@@ -26,8 +26,9 @@ void run_threads(const struct arguments *told, struct ring_memory memory);
 /* The system counter, and nanoseconds since the epoch; the first is right before the epoch, too. */
 extern struct clock clock_of_all;
 hp_u64 counter(void);
-/* What Linux's monotonic clock says when the counter has come to `ticks`. */
+/* What Linux's monotonic clock says when the counter has come to `ticks`, and the other way. */
 struct timespec linux_time(hp_u64 ticks);
+hp_u64 ticks_at(hp_u64 linux_ns);
 /* Writes a record into the ring. */
 void put(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task, hp_u64 job, hp_u64 value);
 
@@ -74,6 +75,11 @@ static inline hp_u32 threads_of(const struct arguments *told) {
         count += turns_of(&told->task[number]);
     return count;
 }
+
+/* Measures how long a card's interrupts wait for the calling thread (device.c), if there is one. */
+_Noreturn void device_measure(void);
+/* device.c: has the kernel drive that card, before there are threads. */
+void device_open(void);
 
 /* Has the calling thread scheduled as its task says. */
 void take_place(const struct arguments *told, const struct task *task);

@@ -25,7 +25,7 @@ void read_words(const char *path, struct arguments *told) {
     error = arguments_read(told, (struct word){words, (hp_u64)length});
     if (error.message == 0)
         error = arguments_check(told);
-    measures = told->workload == WORKLOAD_CLOCKTICK || told->workload == WORKLOAD_RESPONSE;
+    measures = told->workload >= WORKLOAD_CLOCKTICK && told->workload <= WORKLOAD_DEVICE;
     if (error.message == 0 && told->workload != WORKLOAD_TASKS && !measures)
         error.message = "threads have tasks, or measure";
     if (error.message == 0 && measures && told->tasks > 0)

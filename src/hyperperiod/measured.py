@@ -29,11 +29,11 @@ from hyperperiod.resources import CHECKOUT
 
 FILE: Final = Path(__file__).with_name("measured.toml")
 XEN: Final = "xen"
-LINUX: Final = "linux"
-"""What the kernel of a Linux guest takes for itself, on Xen."""
+LINUX_GUESTS: Final = ("linux", "linux-rt")
+"""What the kernel of a Linux guest takes for itself, on Xen; named after the guest."""
 LINUX_KERNEL: Final = "linux_kernel"
 """What the kernel takes for itself on the Linux host."""
-HOSTS: Final = (XEN, LINUX, LINUX_KERNEL)
+HOSTS: Final = (XEN, *LINUX_GUESTS, LINUX_KERNEL)
 """Sections that need no checkout."""
 BENCHMARKS: Final = (
     "start",
@@ -52,6 +52,7 @@ BENCHMARKS: Final = (
     "xen_scheduler",
     "xen_text",
     "xen_slop",
+    "dom0",
     "linux_host",
     "linux_programs",
     "linux_kernels",

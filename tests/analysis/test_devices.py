@@ -12,7 +12,7 @@ import pytest
 from tests.support.worlds import domain, event, flow, longest_ns, run, system
 
 from hyperperiod.analysis import analyze
-from hyperperiod.model import Device, InputError, System, to_table
+from hyperperiod.model import Device, InputError, System, load_system, to_table
 from hyperperiod.runs import run_on_linux, simulate
 from hyperperiod.trace.items import items
 from hyperperiod.trace.properties import check_all
@@ -125,6 +125,16 @@ def test_a_flood_of_a_neighbour_moves_nobody_beyond_a_bound() -> None:
         assert (loop.flows[1].dropped > 0) == (given != text)
     assert bounds == [3_965_000, 3_965_000, None]
     assert longest[0] < longest[1] <= 3_965_000 < longest[2]
+
+
+def test_the_reads_of_the_vm_rest_on_the_server_of_its_iothread() -> None:
+    one = load_system(SYSTEMS / "vm-disk.toml")
+    found = analyze(one)
+    assert (found.schedulable, found.flows[0].response_bound_ns) == (True, 8_550_000)
+    assert longest_ns(simulate(one, 5 * 10**9, 1).flows[0]) <= 8_550_000
+    vm, io, *others = one.domains
+    unserved = one.replace(domains=(vm, io.replace(interface=None, best_effort=True), *others))
+    assert analyze(unserved).flows[0].response_bound_ns is None
 
 
 def test_linux_runs_no_device() -> None:

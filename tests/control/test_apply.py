@@ -10,7 +10,15 @@ import socket
 from pathlib import Path
 
 import pytest
-from tests.support.control_machines import GLOBAL_EDF, OURS, PTPS, Machine, guest_lines
+from tests.support.control_machines import (
+    BEST_EFFORT,
+    CREDIT2,
+    GLOBAL_EDF,
+    OURS,
+    PTPS,
+    Machine,
+    guest_lines,
+)
 
 FILE = """\
 version = 1
@@ -75,6 +83,35 @@ def test_a_file_makes_a_machine(tmp_path: Path) -> None:
     assert '"policy": "ertds", "scope": "global", "pcpus": [2, 3]' in machine.does(
         "pool-info", "wide", "--json"
     )
+
+
+def test_dom0_has_its_server_in_the_pool_where_it_stays(tmp_path: Path) -> None:
+    """A saved file says it, and brings it back after a reboot; Pool-0 keeps what is left."""
+    machine = with_dom0_under_us(tmp_path)
+    for words in ("set 0 --period 1ms --budget 200us", "policy Pool-0 wcps"):
+        machine.does(*words.split())
+    file = machine.file(saved(machine))
+    assert "[domain Domain-0]\npool = Pool-0\nvcpu 0 = 200us in 1ms" in file.read_text()
+    assert machine.does("apply", file) == "nothing to change\n"
+
+    rebooted = with_dom0_under_us(tmp_path)
+    rebooted.forget()
+    rebooted.does("apply", rebooted.file(file.read_text().replace("cpus = 0-3", "cpus = 0")))
+    assert rebooted.calls == ["policy 0 0", "set 0 all"]
+    assert "200us in 1ms" in rebooted.does("get", "0")
+    rebooted.add("store /local/domain/0/name boss")
+    elsewhere = FILE.replace("[domain control]", "[domain boss]").split("[domain video]")[0]
+    said = rebooted.refuses(2, "apply", rebooted.file(elsewhere))
+    assert "'boss': found dom0; allowed: any other" in said
+
+
+def with_dom0_under_us(folder: Path) -> Machine:
+    """A machine that was booted with sched=hyperperiod."""
+    machine = Machine(folder)
+    text = machine.path.read_text().replace(f"pool 0 {CREDIT2} 0 0 0 0", f"pool 0 {OURS} {PTPS}")
+    text = text.replace("domain 0 0 1 0 0 0 0", f"domain 0 0 1 0 0 0 {BEST_EFFORT}")
+    machine.path.write_text(text.replace("vcpu 0 0 0 0 0 0", f"vcpu 0 0 0 0 0 {BEST_EFFORT}"))
+    return machine
 
 
 def test_applying_again_changes_nothing(tmp_path: Path) -> None:
@@ -266,7 +303,7 @@ GUEST = "[domain control]\npool = p\n"
         (HEAD + "[pool q]\npolicy = ptps\ncpus = 0-1\n", 5, "cpus: found pcpu 1 in pool 'p' and"),
         (HEAD + "[domain x]\nvcpu 0 = best effort\n", 5, "domain 'x': found no 'pool'"),
         (HEAD + "[domain x]\npool = q\n", 5, "domain 'x': pool: found 'q'; allowed: one with a"),
-        (HEAD + "[domain Domain-0]\npool = p\n", 5, "found dom0; allowed: any other"),
+        (HEAD + "[domain Domain-0]\npool = p\n", 5, "found 'p'; allowed: Pool-0, dom0 stays"),
         (HEAD + GUEST + "vcpus = 2\n", 7, "found 'vcpus'; allowed in a domain: pool, vcpu N"),
         (HEAD + GUEST + "vcpu x = best effort\n", 7, "vcpu: found 'x'; allowed: a number from 0"),
         (HEAD + GUEST + "vcpu 0 = best\n", 7, "vcpu 0: found 'best'; allowed: BUDGET in PERIOD"),

@@ -25,6 +25,7 @@ from hyperperiod.model import (
     Interface,
     MissingError,
     Overheads,
+    Sbf,
     Swap,
     System,
     Task,
@@ -217,10 +218,30 @@ def test_periods_that_were_not_tried_are_not_called_impossible() -> None:
     system = system_of(*(domain(name, 10, 1) for name in "abc"))
     found = fit(system, replace(QUICK, periods=(100 * MS, 10**6 * MS)))
     assert found.status == "not found"
-    assert "other periods were not tried" in found.reason
+    assert "other periods or budgets were not tried" in found.reason
     assert "search" not in found.bandwidth_bounds
     found = fit(system, replace(QUICK, periods=(100 * MS, 110 * MS)))
     assert found.status == "infeasible"
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "sbf", "status"),
+    [
+        ("edf", Sbf.GENERAL, "infeasible"),
+        ("rm", Sbf.GENERAL, "infeasible"),
+        ("fifo", Sbf.GENERAL, "not found"),
+        ("rm", Sbf.SERVERS, "not found"),
+    ],
+)
+def test_what_is_only_sufficient_proves_nothing_impossible(
+    scheduler: str, sbf: Sbf, status: str
+) -> None:
+    system = system_of(
+        *(domain(name, 10, 4.8, scheduler=scheduler, interface_period_ns=4 * MS) for name in "ab"),
+        pcpus=1,
+        sbf=sbf,
+    )
+    assert fit(system, QUICK).status == status
 
 
 def test_options_that_do_not_fit() -> None:

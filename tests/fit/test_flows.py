@@ -25,7 +25,13 @@ SMALL = Options(solver=False, step_ns=1, periods=(2, 12))
 
 
 def without_interfaces(one: System) -> System:
-    return one.replace(domains=tuple(member.replace(interface=None) for member in one.domains))
+    members = (
+        member.replace(interface=None).with_vcpus({"interface": None} for _ in member.own_vcpus)
+        if member.own_vcpus
+        else member.replace(interface=None)
+        for member in one.domains
+    )
+    return one.replace(domains=tuple(members))
 
 
 def bandwidth(one: System) -> Fraction:
@@ -82,3 +88,18 @@ def test_the_driver_of_the_example_needs_half_of_what_its_file_gives() -> None:
     assert found.domains[0].interface == Interface(period_ns=1_000 * US, budget_ns=100 * US)
     assert analyze(found).schedulable is True
     assert all_in_time(found, 5_000_000 * US)
+
+
+def test_a_flow_through_several_vcpus_of_a_domain_gets_budgets_on_each() -> None:
+    one = load_system(SYSTEMS / "zone-controller.toml")
+    found = widened(without_interfaces(one), Options(solver=False))
+    assert found is not None
+    assert analyze(found).schedulable is True
+    assert all_in_time(found, 1_000_000 * US)
+
+
+def test_what_more_budget_does_not_serve_either_is_said() -> None:
+    one = load_system(SYSTEMS / "driver-domain.toml")
+    found = fit(without_interfaces(one), Options(solver=False))
+    assert found.status == "not found"
+    assert "on this grid nor with more budget where flows pass" in found.reason

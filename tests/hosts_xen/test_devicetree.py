@@ -11,9 +11,11 @@ import pytest
 
 from hyperperiod.hosts.xen.devicetree import (
     ARGUMENTS_LIMIT,
+    Card,
     DomainNode,
     Module,
     chosen,
+    given_tree,
     machine_tree,
 )
 from hyperperiod.hosts.xen.machine import (
@@ -77,6 +79,28 @@ def test_the_whole_compiles_and_has_no_random_numbers(tmp_path: Path) -> None:
     assert "seed" not in again
     assert 'bootargs = "c"' in again
     assert 'xen,xen-bootargs = "a=b"' in again
+
+
+@pytest.mark.skipif(shutil.which("dtc") is None, reason="dtc is not installed")
+def test_a_guest_learns_where_its_card_is_and_where_the_card_sees_its_memory(
+    tmp_path: Path,
+) -> None:
+    """A kernel that knows nothing of Xen finds the card by what Xen leaves of this tree."""
+    image = tmp_path / "image"
+    image.write_bytes(b"x" * 5000)
+    guests = (Guest(image, "", 8 << 20, cards=(Card(1, 2),)), Guest(image, "", 8 << 20))
+    first, second = lay_out(XenMachine(tmp_path / "xen", "", guests), tmp_path).places
+    assert first.device_tree is not None
+    assert first.memory + (8 << 20) <= first.device_tree.address
+    assert first.device_tree.address + first.device_tree.size <= second.memory
+    assert second.device_tree is None
+    given = (tmp_path / "given0.dts").read_text()
+    assert given == given_tree(guests[0].cards, first.memory, 8 << 20)
+    assert f"dma-ranges = <0x0 {first.memory:#x} 0x0 0x40000000 0x0 0x800000>;" in given
+    assert "reg = <0x0 0xa001400 0x0 0x200>;" in given
+    assert "xen,reg = <0x0 0xa001000 0x0 0x1000 0x0 0xa001000>;" in given
+    # The eleventh of the board's devices, whose first one has the interrupt 16 of those shared.
+    assert "interrupts = <0 26 1>;" in given
 
 
 def test_places_do_not_touch_and_images_are_there_once(tmp_path: Path) -> None:

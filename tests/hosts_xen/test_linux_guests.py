@@ -13,24 +13,26 @@ from hyperperiod.cli import main
 from hyperperiod.hosts.cpio import archive
 from hyperperiod.hosts.recorded_run import RunRequest
 from hyperperiod.hosts.xen import command_line
+from hyperperiod.hosts.xen.devicetree import Card
 from hyperperiod.hosts.xen.images import LINUX_RAM_BYTES
-from hyperperiod.hosts.xen.plan import BOOT_PER_LINUX_NS, XenOptions, plan
+from hyperperiod.hosts.xen.plan import BOOT_PER_LINUX_NS, XenOptions, guest_of, plan
 from hyperperiod.model import GuestKind, InputError, Scheduler, System, Task, load_system
 from hyperperiod.resources import BUILD_VARIABLE
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 EXAMPLE = SYSTEMS / "linux-guest.toml"
+OF_LINUX = ("linux.bin", "initramfs.cpio", "driver.cpio")
 US = 1_000
 
 
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with all images that a run needs, none of them real."""
-    places = ("xen/arm64/xen", "guests/executive.bin", "guests/linux/linux.bin")
-    for place in (*places, "guests/linux/initramfs.cpio"):
+    linuxes = [f"guests/{kind}/{name}" for kind in ("linux", "linux-rt") for name in OF_LINUX]
+    for place in ("xen/arm64/xen", "guests/executive.bin", *linuxes):
         path = tmp_path / "build" / place
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"nothing.")
+        path.write_bytes(f"nothing: {path.name}.".encode())
     monkeypatch.setenv(BUILD_VARIABLE, str(tmp_path / "build"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "build"
@@ -45,13 +47,16 @@ def linux(system: System, **changed: object) -> System:
     return system.replace(domains=tuple(domains))
 
 
-@pytest.mark.parametrize("gone", ["linux.bin", "initramfs.cpio"])
-def test_what_is_not_built_is_named(built: Path, gone: str) -> None:
-    (built / "guests" / "linux" / gone).unlink()
-    result = CliRunner().invoke(main, ["run", str(EXAMPLE), "--on", "xen"])
+@pytest.mark.parametrize("kind", ["linux", "linux-rt"])
+@pytest.mark.parametrize("gone", OF_LINUX)
+def test_what_is_not_built_is_named(built: Path, tmp_path: Path, gone: str, kind: str) -> None:
+    (built / "guests" / kind / gone).unlink()
+    file = tmp_path / "system.toml"
+    file.write_text(EXAMPLE.read_text().replace('guest = "linux"', f'guest = "{kind}"'))
+    result = CliRunner().invoke(main, ["run", str(file), "--on", "xen"])
     assert (result.exit_code, result.stdout) == (3, "")
-    assert f"is not built yet: there is no {built / 'guests' / 'linux' / gone}" in result.stderr
-    assert "install it with: hyperperiod xen build linux-guest" in result.stderr
+    assert f"is not built yet: there is no {built / 'guests' / kind / gone}" in result.stderr
+    assert f"install it with: hyperperiod xen build {kind}-guest" in result.stderr
 
 
 @pytest.mark.usefixtures("built")
@@ -61,10 +66,18 @@ def test_a_linux_guest_is_told_its_words_in_a_file() -> None:
     assert guest.arguments.endswith(f"mem={LINUX_RAM_BYTES >> 20}M")
     assert guest.ring_offset == LINUX_RAM_BYTES < guest.memory_bytes
     assert isinstance(guest.ramdisk, bytes)
-    assert guest.ramdisk.startswith(b"nothing.")
+    assert guest.ramdisk.startswith(b"nothing: initramfs.cpio.")
     for word in (b"domain=1 ", b"scheduler=fp ", b"task=p:20000000:1000000:", b"memory="):
         assert word in guest.ramdisk
     assert b"task=p:20000000:1000000:" not in executive.arguments.encode()
+
+
+@pytest.mark.usefixtures("built")
+def test_only_a_linux_guest_with_a_card_has_its_driver() -> None:
+    system, card = load_system(EXAMPLE), Card(0, 0)
+    without, with_one = (guest_of(system, 1, [], 0, cards).ramdisk for cards in ((), (card,)))
+    assert isinstance(without, bytes)
+    assert with_one == without + b"nothing: driver.cpio."
 
 
 @pytest.mark.usefixtures("built")

@@ -223,3 +223,7 @@ def test_half_a_line_is_no_complaint() -> None:
     COMPLAINTS.require_none("(XEN) Freed memory\n(XEN) hyperperiod: ring ")
     with pytest.raises(FailedError, match="does not run this system"):
         COMPLAINTS.require_none("(XEN) hyperperiod: d9: what is that; the default instead\n")
+    # The first Linux has no name on the console, where others say which domain they are.
+    for name in ("", "DOM2: "):
+        with pytest.raises(FailedError):
+            COMPLAINTS.require_none(f"(XEN) {name}linux-guest: there is no card\n")

@@ -3,18 +3,26 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import bench.dom0
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from hyperperiod.cli import main
 from hyperperiod.hosts import recorded_run
-from hyperperiod.hosts.services import PAGE, Clients, ServiceSession, SessionRequest
+from hyperperiod.hosts.services import (
+    PAGE,
+    Clients,
+    ServiceSession,
+    SessionRequest,
+    refuse_other,
+)
 from hyperperiod.hosts.xen import dom0_machine, services_run, services_script
 from hyperperiod.hosts.xen.dom0_machine import Ran
 from hyperperiod.model import FailedError, InputError
@@ -25,6 +33,7 @@ from hyperperiod.papers.sessions import NS_PER_S, POLICIES
 from hyperperiod.trace.format import RECORD, Kind
 
 MS = 1_000_000
+NURSERY = """'pool="nursery"'"""
 RAN = Ran("", {}, ended=True)
 
 
@@ -62,6 +71,45 @@ def test_scripts_are_scripts_and_set_the_servers_of_the_papers_tables() -> None:
         assert before[policy].rstrip().endswith(f"must hyperperiod-xen policy real-time {policy}")
     assert "must hyperperiod-xen spare real-time --period 10ms --budget 1500us\n" in before["ertds"]
     assert rtds.startswith(f"1 40 {7 * MS} {900 * MS} 5\n")
+
+
+def test_dom0_has_its_own_server_while_clients_ask() -> None:
+    """In Pool-0, where stock xl makes no domain, and once the clients are told."""
+    wanted = [bench.dom0.request(name, 7) for name in ("100 us in 1 ms", "none")]
+    run = services_script.dom0_run(wanted)
+    shell = subprocess.run(["sh", "-n"], input=run, text=True, capture_output=True, check=False)
+    assert (shell.returncode, shell.stderr) == (0, "")
+    made = [
+        f'$1.cfg" {NURSERY}\n    must hyperperiod-xen move "$1"',
+        f"batch.cfg {NURSERY}\nmust hyperperiod-xen move",
+    ]
+    assert all(text in run for text in made)
+    assert "hyperperiod-xen pool-create" not in run
+    said = re.findall(r'^shared "(.*)" (\d+) (\d+) \d+ (\d+) (\d+)$', run, re.MULTILINE)
+    horizon = str(wanted[0].run.horizon_ns)
+    assert said == [
+        ("--period 1ms --budget 100us", "0", "10", horizon, "7"),
+        ("--best-effort", "1", "10", horizon, "7"),
+    ]
+    assert run.count("must hyperperiod-xen set batch --period 20ms --budget 6ms --force\n") == 2
+    told = run.index('session "$@" &')
+    assert told < run.index("set 0 $server") < run.index("    wait\n") < run.index("set 0 --period")
+
+
+def test_what_dom0_received_is_the_difference_of_both_looks() -> None:
+    assert services_run._packets(b"10\n200\n3000\n11\n220\n3300\n") == 321
+    assert services_run._packets(None) is None
+
+
+@pytest.mark.parametrize("names", [("dom0",), ("web", "dom0", "batch"), ("dom0", "web", "batch")])
+def test_dom0_and_batch_stand_around_the_services(names: tuple[str, ...]) -> None:
+    system = bench.dom0.request("none", 1).run.system
+    chosen = tuple(one for name in names for one in system.domains if one.name == name)
+    with pytest.raises(InputError, match="allowed: web, database, client, with a vcpu each"):
+        refuse_other(system.replace(domains=chosen), dom0=True)
+    with pytest.raises(InputError, match="found dom0, web"):
+        refuse_other(system)
+    refuse_other(system, dom0=True)
 
 
 def test_records_of_a_session_begin_at_its_epoch_with_the_decision_in_force() -> None:

@@ -13,13 +13,16 @@ from dataclasses import replace
 import pytest
 from tests.support.lab import MS, POLICIES
 
-from hyperperiod.model import PRESETS
+from hyperperiod.hosts.rings import Ring, new_records, silent_ring
+from hyperperiod.model import PRESETS, GuestKind
 from hyperperiod.papers.latency import SCENARIOS, Plan, lab, load_scenarios, measure
 from hyperperiod.papers.latency.claims import claims_of
 from hyperperiod.papers.latency.figures import LabRow, Response
+from hyperperiod.papers.latency.guest_test import row_of
 from hyperperiod.papers.latency.lab import ScenarioOutcome, rows_of, settings_rows
 from hyperperiod.papers.latency.rt_xen_defect import QUIRKS
 from hyperperiod.papers.latency.settings import Scenario
+from hyperperiod.trace.format import Call, Kind
 
 
 @pytest.fixture(scope="module")
@@ -255,3 +258,29 @@ def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None
     assert results.interrupted
     assert [outcome.scenario.name for outcome in results.outcomes] == ["affinity"]
     assert len(results.outcomes[0].settings) == 8
+
+
+# -- what a guest with a card recorded -------------------------------------------------------------
+
+
+def test_a_thread_s_answers_are_told_from_the_handler_s() -> None:
+    """The handler began for two frames of 199, and a thread had three; then there is no thread."""
+    (scenario,) = load_scenarios(("device",))
+    setting = scenario.settings[0].replace(test_time_ns=100 * MS)
+    records = new_records(5, Kind.COMPLETE, 7 * MS)
+    records["kind"] = Call.RESPONSE
+    records["value"] = 4_000, 20_000, 6_000, 30_000, 40_000
+    records["task"][[1, 3, 4]] = 0
+    answered, handled = (
+        row_of(scenario, setting, PRESETS["ds"], 1, [Ring(silent_ring().header, some, 0)])
+        for some in (records, records[records["task"] != 0])
+    )
+    assert answered.response == Response(196, 20_000, 30_000, 40_000)
+    assert answered.handler == Response(197, 4_000, 5_000, 6_000)
+    assert (handled.response, handled.handler) == (answered.handler, None)
+
+
+def test_only_linux_has_settings_in_which_its_own_kernel_is_busy() -> None:
+    scenarios = load_scenarios(("device",))
+    plans = [Plan("xen", scenarios, [PRESETS["ds"]], guest=guest) for guest in GuestKind]
+    assert [rows_of(plan) for plan in plans] == [5, 6, 6]

@@ -59,6 +59,11 @@ def test_only_a_hypervisor_gives_a_device(capfd: pytest.CaptureFixture[str]) -> 
     assert "found device on sim; allowed: device on xen alone" in capfd.readouterr().err
 
 
+def test_only_a_hypervisor_has_linux_in_a_vm(capfd: pytest.CaptureFixture[str]) -> None:
+    latency("--guest", "linux-rt", code=2)
+    assert "found linux-rt on sim; allowed: linux-rt on xen alone" in capfd.readouterr().err
+
+
 def test_the_page_shows_claims_tables_and_loops(tmp_path: Path) -> None:
     page = tmp_path / "latency.html"
     latency("--scenario", "affinity", "--runs", "5", "--quirk", "rt-xen-0.3-ds",
@@ -90,6 +95,10 @@ def test_the_page_marks_interrupts_that_nobody_answers(tmp_path: Path) -> None:
     found = {policy: ('class="bad"' in cell, cell) for policy, cell in cells}
     assert [found[policy][0] for policy in ("ds", "polling", "rtds")] == [False, True, True]
     assert ">all<" in found["rtds"][1]
+    # From 134 us to 50 ms, in ms.
+    names = re.findall(r'text-anchor="middle">([\d.]+)<', text)
+    assert " ".join(names) == "0.2 0.5 1 2 5 10 20 50"
+    assert "times of 0 stand at the left end" in text
     # Their curves end below those of all interrupts; one without any stays on the axis.
     heights = dict(
         zip(

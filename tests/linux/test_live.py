@@ -240,7 +240,7 @@ def host(tmp_path: Path) -> KernelFiles:
     processes = {
         100: (["/usr/bin/qemu-system-x86_64", "-name", "guest=web,debug-threads=on", "-smp", "2"],
               {100: "qemu-system-x86", 101: "CPU 0/KVM", 102: "CPU 1/KVM", 103: "worker",
-               104: "IO disk", 105: "IO mon_iothread"}),
+               104: "IO disk", 105: "IO mon_iothread", 106: "vhost-100"}),
         200: (["/usr/bin/kvm", "-smp", "1", "-name", "old"], {200: "kvm", 201: "kvm"}),
         300: (["./server"], {300: "server", 301: "worker-0", 302: "worker-1"}),
         400: ([], {400: "kthreadd"}),
@@ -273,7 +273,7 @@ def host(tmp_path: Path) -> KernelFiles:
         ("name:worker-*", ["attach s thread=301", "attach s thread=302"]),
         ("name:worker", ["attach s thread=103"]),
         ("vm:web", ["attach s.0 thread=101", "attach s thread=102"]),
-        ("iothread:web", ["attach s thread=104"]),
+        ("iothread:web", ["attach s thread=104", "attach s thread=106"]),
         ("emulator:web", [f"attach s thread={thread}" for thread in (100, 103, 105)]),
         (
             "container:0123456789abcdef",
@@ -299,7 +299,11 @@ SCOPE = "machine.slice/machine-qemu\\x2d{}\\x2dweb.scope/libvirt"
         ("vm:web", ["s", "s.1"], ["attach s.1 cgroup=/{}/vcpu1", "attach s cgroup=/{}/vcpu*"]),
         ("vm:web", ["s.0"], ["attach s.0 cgroup=/{}/vcpu0"]),
         ("emulator:web", ["s"], ["attach s cgroup=/{}/!(vcpu*|iothread*)"]),
-        ("iothread:web", ["s"], ["attach s cgroup=/{}/iothread*"]),
+        (
+            "iothread:web",
+            ["s"],
+            ["attach s cgroup=/{}/iothread*", "attach s thread=106"],
+        ),
     ],
 )
 def test_a_machine_of_libvirt_is_found_again_by_its_name(

@@ -118,9 +118,11 @@ def test_nothing_matches_and_then_all_above_it_comes(daemon: Daemon) -> None:
     ("pattern", "expected"),
     [
         ("m/machine-qemu\\x2d+([0-9])\\x2dweb.scope/vcpu?", ["vcpu0", "vcpu1"]),
-        ("m/machine-qemu\\x2d+([0-9])\\x2dweb.scope/!(vcpu*)", ["emulator"]),
+        ("m/machine-qemu\\x2d+([0-9])\\x2dweb.scope/!(vcpu*)", ["emulator", "iothread1"]),
+        ("m/machine-qemu\\x2d+([0-9])\\x2dweb.scope/!(vcpu*|iothread*)", ["emulator"]),
+        ("m/machine-qemu\\x2d+([0-9])\\x2dweb.scope/iothread*", ["iothread1"]),
         ("m/*/[!e]*0", ["vcpu0"]),
-        ("*/*/*1", ["vcpu1"]),
+        ("*/*/*1", ["iothread1", "vcpu1"]),
         ("m//*/@(vcpu0|emulator)/", ["emulator", "vcpu0"]),
         ("*/vcpu0", []),
         ("m/*[.]scope", ["m"]),
@@ -131,7 +133,8 @@ def test_nothing_matches_and_then_all_above_it_comes(daemon: Daemon) -> None:
 def test_a_pattern_is_a_shells(daemon: Daemon, pattern: str, expected: list[str]) -> None:
     """Each component for itself; a backslash is itself, as systemd writes names."""
     scope = "m/machine-qemu\\x2d12\\x2dweb.scope"
-    make(daemon, *(f"{scope}/{each}" for each in ("vcpu0", "vcpu1", "emulator")), "n/*", "n/x")
+    below = ("vcpu0", "vcpu1", "emulator", "iothread1")
+    make(daemon, *(f"{scope}/{each}" for each in below), "n/*", "n/x")
     (daemon.folder / "kernel.cgroups" / scope / "vcpu9").write_text("no folder\n")
     daemon.does(f"attach a cgroup={pattern}")
     names = [Path(path).name for path in brought(daemon)]

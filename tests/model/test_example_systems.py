@@ -46,6 +46,7 @@ EXPECTED = {
     "stability-control-one-pcpu-sedf": ("sedf", 1, 5),
     "stability-control-unfitted": ("psedf", 2, 5),
     "two-commands": ("cbs", 1, 3),
+    "vm-disk": ("ds", 1, 4),
     "zone-controller": ("ptps", 4, 5),
 }
 

@@ -68,6 +68,22 @@ def test_ticks_are_round_in_the_unit_that_is_shown() -> None:
     assert [text for _, text in Drawing(chart).y_ticks] == ["0", "20", "40", "60", "80", "100"]
 
 
+def test_equal_ratios_are_equally_far_apart_on_a_logarithmic_axis() -> None:
+    us = 1_000
+    curve = LineSeries("c", [(0, 0), (50 * us, 1)], steps=True)
+    scale = time_scale("waited", 50 * us)
+    drawing = Drawing(LineChart("t", scale, ACCEPTED, [curve], x_min=5, x_max=50_000, x_log=True))
+    places = [drawing.x(time_ns) for time_ns in (5, 50, 500, 5_000, 50_000)]
+    assert [after - before for before, after in itertools.pairwise(places)] == [
+        pytest.approx((drawing.frame.right - 64) / 4, abs=0.02)
+    ] * 4
+    assert drawing.x(0) == places[0]
+    assert [text for _, text in drawing.x_ticks] == ["0.01", "0.1", "1", "10"]
+    assert drawing.x_ticks[2][0] == drawing.x(1_000)
+    few = Drawing(LineChart("t", scale, ACCEPTED, [curve], x_min=900, x_max=60_000, x_log=True))
+    assert [text for _, text in few.x_ticks] == ["1", "2", "5", "10", "20", "50"]
+
+
 @pytest.mark.parametrize(
     ("max_ns", "unit"), [(0, "ns"), (999, "ns"), (1000, "µs"), (10**6, "ms"), (5 * 10**9, "s")]
 )

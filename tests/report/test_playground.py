@@ -117,6 +117,7 @@ def test_the_timeline_of_a_run_is_that_of_its_report(tmp_path: Path) -> None:
     windows = [one["windows"][0] for one in found]
     assert sum(len(window["swaps"]) for window in windows) > 2
     assert sum(len(window["points"]) for window in windows) > 50
+    assert sum(len(window["items"]) for window in windows) > 50
 
 
 CURVES = """

@@ -17,8 +17,9 @@ from hyperperiod.model import load_system, parse_policy, with_policy
 from hyperperiod.report import compare_report, explain_page, write_report
 from hyperperiod.report import windows as windows_module
 from hyperperiod.runs import simulate
-from hyperperiod.trace.format import Header, Records, read
+from hyperperiod.trace.format import Header, Kind, Records, read
 from hyperperiod.trace.intervals import intervals
+from hyperperiod.trace.items import visits
 from hyperperiod.trace.jobs import Job, jobs
 
 pytestmark = needs_browser
@@ -317,6 +318,42 @@ def test_misses_jobs_and_events_are_gone_through_and_a_span_is_measured(tmp_path
     assert (drawn(dom, "from"), drawn(dom, "to")) == (0, 200_000_000)
 
 
+def test_arrows_go_from_hop_to_hop_and_a_click_marks_those_of_an_item(tmp_path: Path) -> None:
+    """As many as items that reached another hop in the view; an item with three hops has two.
+
+    Where there are too many, only those of the item that was clicked on are drawn.
+    """
+    trace, page = tmp_path / "flows.hpt", tmp_path / "flows.html"
+    system, end_ns = load_system(SYSTEMS / "packet-path.toml"), 120_000_000
+    write_report(page, system, analyze(system), simulate(system, end_ns, trace_path=trace), trace)
+    came = [
+        record.time_ns
+        for record, item in visits(read(trace)[1])
+        if record.kind == Kind.ITEM and item.hop > 0
+    ]
+    act = """
+      const canvas = document.getElementById("timeline");
+      canvas.setPointerCapture = () => {};
+      setTimeout(() => {
+        const box = canvas.getBoundingClientRect();
+        const at = { clientX: box.left + 176 + (box.width - 182) * 0.29, clientY: box.top + 350 };
+        for (const kind of ["pointerdown", "pointerup"])
+          canvas.dispatchEvent(new PointerEvent(kind, { ...at, pointerId: 1 }));
+        document.title = document.getElementById("about").textContent;
+      }, 300);
+      setTimeout(() => {
+    """
+    for until_ns, are_few in ((8_000_000, True), (end_ns, False)):
+        dom = opened(acted(page, f"{act}{SAVE}}}, 600);"), tmp_path, f"#zoom=0,{until_ns}ns")
+        asked, others = (
+            saved(dom)["svg"].decode().count(f'stroke-width="{width}"') for width in (2.4, 1.2)
+        )
+        reached = sum(time_ns <= until_ns for time_ns in came)
+        assert (reached > 60) is not are_few
+        assert (asked, others) == (2, reached - 2 if are_few else 0)
+        assert re.search(r"<title>control.law, job \d+: .* It is hop 2 of item \d+ of command", dom)
+
+
 def test_a_window_can_be_chosen_from_the_list_and_by_its_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -400,7 +437,7 @@ def test_each_difference_of_two_runs_is_gone_to_and_marked(tmp_path: Path) -> No
       const about = document.getElementById("about").textContent;
       press("D");
       document.body.dataset.back = seen.indexOf(seen.at(-1)) === seen.length - 3;
-      press("Escape");
+      press("Escape"); press("0");
       document.body.dataset.last = about;
     """
     dom = opened(acted(page, go + SAVE), tmp_path, "#zoom=0,400ms")
@@ -414,6 +451,66 @@ def test_each_difference_of_two_runs_is_gone_to_and_marked(tmp_path: Path) -> No
     assert saved(dom)["svg"].count(f'height="3" fill="{bad[1]}"'.encode()) == grave
     assert 'data-back="true"' in dom
     assert re.search(r'data-last="[^"]*pcpu 0: [\w.]+ with crps, [\w.]+ with ptps', dom)
+
+
+def test_rows_of_all_runs_stay_together_and_a_difference_brings_its_own(tmp_path: Path) -> None:
+    """Two tasks of ten are shown at first, in rows of three runs, then the one that differs.
+
+    The whole run is too long for a difference of a job to be seen: the view gets shorter.
+    """
+    system, policies = load_system(SYSTEMS / "flight-control.toml"), ("ptps", "wcps", "crps")
+    traces = [tmp_path / f"{policy}.hpt" for policy in policies]
+    results = [
+        simulate(with_policy(system, parse_policy(trace.stem)), 10**9, trace_path=trace)
+        for trace in traces
+    ]
+    page = tmp_path / "compare.html"
+    compare_report(page, results, traces)
+    go = """
+      const canvas = document.getElementById("timeline");
+      const press = (key) => canvas.dispatchEvent(new KeyboardEvent("keydown", { key }));
+      press("0");
+      const about = document.getElementById("about");
+      const isShown = () => /displays.primary-display, job/.test(about.textContent);
+      for (let at = 0; at < 300 && !isShown(); at += 1) press("d");
+    """
+    before = "".join(ET.fromstring(saved(opened(acted(page, SAVE), tmp_path))["svg"]).itertext())
+    dom = opened(acted(page, go + SAVE), tmp_path)
+    after = "".join(ET.fromstring(saved(dom)["svg"]).itertext())
+    for text in (before, after):
+        assert "tasks: 6 of 30" in text
+        assert all(text.count(f"pcpu 0\n{policy}\n") == 1 for policy in policies)
+    rows = [f"primary-display\n{policy} · displays\n" for policy in policies]
+    assert not any(row in before for row in rows)
+    assert all(row in after for row in rows)
+    assert drawn(dom, "to") - drawn(dom, "from") < 200_000_000
+
+
+def test_numbers_of_a_comparison_lead_to_the_job_of_their_own_run(tmp_path: Path) -> None:
+    """A number does so also where longest responses of several runs are seen in the same view."""
+    system = load_system(SYSTEMS / "overload.toml")
+    traces = [tmp_path / f"{policy}.hpt" for policy in ("ptps", "crps")]
+    results = [
+        simulate(with_policy(system, parse_policy(trace.stem)), 10**9, trace_path=trace)
+        for trace in traces
+    ]
+    page = tmp_path / "compare.html"
+    compare_report(page, results, traces)
+    follow = """
+      const said = [];
+      for (const link of document.querySelectorAll('#tasks a[title^="show the longest"]')) {
+        link.click();
+        said.push(document.getElementById("span").textContent.replace(/, at.*/, ""),
+          document.getElementById("windows").selectedOptions[0].text.replace(/, at.*/, ""));
+      }
+      document.title = said.join("| ");
+    """
+    title = re.search(r"<title>(.*?)</title>", opened(acted(page, follow), tmp_path))
+    assert title is not None
+    of_loop = [f"{policy}: longest response of control.loop" for policy in ("ptps", "crps")]
+    shown = [f"0 to 30 ms: {of_loop[0]}", of_loop[0], f"0 to 30 ms: {of_loop[1]}", of_loop[1]]
+    assert title[1].split("| ")[:4] == shown
+    assert title[1].count("of video.frame") == 4
 
 
 def test_what_is_shown_is_saved_as_svg_and_png(page: Path, tmp_path: Path) -> None:

@@ -12,13 +12,14 @@ from tests.support.trace_writer import Script, make_header, vcpu
 from hyperperiod.model import load_system, parse_policy, with_policy
 from hyperperiod.report import windows as windows_module
 from hyperperiod.report.charts import Series, box_chart, cdf_chart
-from hyperperiod.report.distribution import Distribution, from_trace, pooled
+from hyperperiod.report.distribution import Distribution, pooled
 from hyperperiod.report.meter import Meter, silent
+from hyperperiod.report.moments import read_through
 from hyperperiod.report.numbers import duration, percent, times
 from hyperperiod.report.stacked import stacked
 from hyperperiod.report.timeline import TimelineData, first_view_ns, overview_of
 from hyperperiod.report.timeline import timeline as draw_timeline
-from hyperperiod.report.windows import choose
+from hyperperiod.report.windows import choose, choose_each
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import STOLEN, Header, Kind, Records, read
 
@@ -57,7 +58,7 @@ def made(*ratios: float) -> Distribution:
 
 def test_a_trace_gives_the_exact_distribution(tmp_path: Path) -> None:
     header, records = read(sample.trace(tmp_path))
-    found = from_trace(header, records, Meter(silent, len(records)))
+    found, _ = read_through(header, records, Meter(silent, len(records)), {})
     assert found["high", "t"].steps() == [(0.15, 1.0)]
     assert found["high", "t"].jobs == 2
     assert found["low", "u"].largest == 0.4
@@ -162,7 +163,8 @@ def test_runs_on_one_page_keep_their_rows_and_end_at_one_instant(
         header, records = read(tmp_path / "a.hpt")
         traces.append((header, np.array(records)))
     meter, names = Meter(silent, 1), ["a", "b", "c"]
-    whole = stacked(names, traces, [None] * 3, meter)
+    all_records = [records for _, records in traces]
+    whole = stacked(names, traces, [None] * 3, choose_each(all_records, [[]] * 3, 1), meter)
     for run, (header, records) in enumerate(traces):
         own = draw_timeline(header, records, choose(records, [], 1), meter)["windows"][0]
         assert whole["windows"][0]["jobs"][run::3] == own["jobs"]
@@ -170,7 +172,7 @@ def test_runs_on_one_page_keep_their_rows_and_end_at_one_instant(
             assert [one // 3 for one in spans[2::8]] == others[2::8]
             assert {one % 3 for one in spans[5::8] if one >= 0} == {run}
             assert spans[::8] == others[::8]
-    assert [one["name"][0] for one in whole["servers"]] == ["a", "b", "a", "b"]
+    assert [one["run"] for one in whole["servers"]] == [0, 1, 0, 1]
     monkeypatch.setattr(windows_module, "START", 300)
     monkeypatch.setattr(windows_module, "RECORDS", 300)
     overviews = [
@@ -179,7 +181,7 @@ def test_runs_on_one_page_keep_their_rows_and_end_at_one_instant(
     for one, (_, records) in zip(overviews, traces, strict=True):
         assert one is not None
         one.add(records)
-    cut = stacked(names, traces, overviews, meter)
+    cut = stacked(names, traces, overviews, choose_each(all_records, [[]] * 3, 1), meter)
     assert cut["overview"] is not None
     assert [len(one) for one in (cut["overview"]["misses"], cut["overview"]["paid"])] == [6, 4]
     window = cut["windows"][0]

@@ -11,6 +11,7 @@ from hyperperiod.model import System, load_system, parse_policy, with_policy
 from hyperperiod.report import compare_report, write_report
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Kind, read
+from hyperperiod.trace.items import FlowItem, items
 
 FILE = Path(__file__).parents[2] / "systems" / "packet-path.toml"
 HORIZON_NS = 200_000_000
@@ -55,6 +56,38 @@ def test_the_number_of_dropped_items_leads_to_the_first(tmp_path: Path) -> None:
     first_ns = int(drops["time_ns"][0])
     assert any(int(start) <= first_ns <= int(end) for start, end in views)
     assert all(int(end) > int(start) for start, end in views)
+
+
+def test_responses_of_flows_lead_to_items_that_took_so_long(tmp_path: Path) -> None:
+    system, trace, page = load_system(FILE), tmp_path / "run.hpt", tmp_path / "page.html"
+    result = simulate(system, HORIZON_NS, trace_path=trace)
+    write_report(page, system, analyze(system), result, trace)
+    took: dict[tuple[str, int], FlowItem] = {}
+    for one in items(*read(trace)):
+        if one.finish_ns is not None:
+            took.setdefault((one.flow, one.finish_ns - one.release_ns), one)
+    text = page.read_text(encoding="utf-8").partition("<h2>Flows")[2]
+    for flow in result.flows:
+        assert flow.response_ns is not None
+        for word, wanted_ns in (
+            ("shortest", flow.response_ns.min),
+            ("median", flow.response_ns.p50),
+            ("p99", flow.response_ns.p99),
+            ("longest", flow.response_ns.max),
+        ):
+            views = re.findall(rf'href="#zoom=(\d+)ns,(\d+)ns" title="show the {word} resp', text)
+            assert len(views) == len(result.flows)
+            gap_ns = min(abs(ns - wanted_ns) for name, ns in took if name == flow.name)
+            assert gap_ns <= wanted_ns * result.response_error
+            item = next(
+                one
+                for (name, ns), one in took.items()
+                if name == flow.name and abs(ns - wanted_ns) == gap_ns
+            )
+            assert any(
+                int(start) <= item.release_ns and (item.finish_ns or 0) <= int(end)
+                for start, end in views
+            )
 
 
 def test_flows_are_compared(tmp_path: Path) -> None:

@@ -18,15 +18,25 @@ from tests.support.trace_writer import Script, make_header, task, vcpu
 
 from hyperperiod.analysis import analyze
 from hyperperiod.cli import main, progress
+from hyperperiod.hosts.result import Responses
 from hyperperiod.model import load_system, parse_policy, with_policy
 from hyperperiod.report import windows as windows_module
 from hyperperiod.report import write_report
 from hyperperiod.report.meter import Meter, silent
-from hyperperiod.report.moments import FIRST_MISS, LONGEST, WORST_MISS, ReportMoment, Survey
+from hyperperiod.report.moments import (
+    FIRST_MISS,
+    LONGEST,
+    WORST_MISS,
+    ReportMoment,
+    Survey,
+    first_difference,
+)
+from hyperperiod.report.stacked import stacked
 from hyperperiod.report.timeline import OLDER, timeline
-from hyperperiod.report.windows import Chosen, ReportWindow, choose, view_of
+from hyperperiod.report.windows import Chosen, ReportWindow, choose, choose_each, view_of
 from hyperperiod.runs import simulate
 from hyperperiod.trace.format import Header, Kind, Records, end_ns, read
+from hyperperiod.trace.jobs import jobs
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 
@@ -160,9 +170,11 @@ def test_a_late_window_shows_what_the_whole_run_shows(
         assert all(ours[2] in (theirs[2], -1) for ours, theirs in zip(seen, inside, strict=True))
 
 
-def survey(header: Header, records: Records, *, pieces: int = 7) -> list[ReportMoment]:
-    """What is found in a trace that is read in small pieces."""
-    found = Survey(header)
+def survey(
+    header: Header, records: Records, seen: Responses | None = None, *, pieces: int = 7
+) -> list[ReportMoment]:
+    """What is found in a trace that is read in small pieces, with the responses of task v.t."""
+    found = Survey(header, {("v", "t"): seen})
     for at in range(0, len(records), pieces):
         found.add(records[at : at + pieces])
     return found.found()
@@ -191,13 +203,32 @@ def test_what_is_found_does_not_depend_on_how_it_is_read(tmp_path: Path, pieces:
     assert found[WORST_MISS] == ReportMoment(WORST_MISS, ("v", "t"), 0, 1, 20, 40, None)
 
 
+@pytest.mark.parametrize("pieces", [1, 3, 100])
+def test_typical_responses_lead_to_the_first_job_that_is_closest(
+    tmp_path: Path, pieces: int
+) -> None:
+    script = Script(make_header("ds", [vcpu("v", 10, 10)], [task("v", "t", 20, 15)]))
+    for job, response in enumerate([9, 7, 5, 7, 5, 12, 9]):
+        script.add(job * 20, Kind.RELEASE, task=0, job=job, value=job * 20 + 20)
+        script.add(job * 20 + response, Kind.COMPLETE, task=0, job=job, vcpu=0, value=response)
+    header, records = script.end(200).trace(tmp_path)
+    seen = Responses(min=5, mean=7, p50=8, p99=11, max=12)
+    moments = survey(header, records, seen, pieces=pieces)
+    found = {one.reason: one.number for one in moments}
+    assert found == {LONGEST: 5, "shortest response": 2, "median response": 0, "p99 response": 5}
+    # Job 2 is there from 40 to its deadline at 60, with 50 around it.
+    view, _ = choose(records, moments, 0).links[("v", "t"), "shortest response"]
+    assert view == (0, 110)
+
+
 def test_a_job_that_is_never_done_is_the_worst_miss(tmp_path: Path) -> None:
     header, records = overloaded(tmp_path)
     chosen = choose(records, survey(header, records), 0)
     titles = [title for _, _, title in chosen.headline]
     assert titles[1:] == ["first miss of v.t, at 20 ns", "worst miss of v.t, never done"]
     # The table's longest response is the longest that came to an end.
-    assert chosen.links[("v", "t"), LONGEST] == chosen.links[("v", "t"), FIRST_MISS]
+    longest, missed = (chosen.links[("v", "t"), reason][0] for reason in (LONGEST, FIRST_MISS))
+    assert longest == missed
 
 
 def test_a_crowd_of_waiting_jobs_is_counted_and_not_drawn(
@@ -258,7 +289,56 @@ def test_windows_that_meet_become_one(tmp_path: Path, monkeypatch: pytest.Monkey
     window = chosen.windows[1]
     assert window.start_ns < near.release_ns
     assert nearer.release_ns < window.end_ns
-    assert chosen.links[("v", "b"), LONGEST][1] > 940
+    (_, until_ns), _ = chosen.links[("v", "b"), LONGEST]
+    assert until_ns > 940
+
+
+def test_runs_that_differ_late_have_a_window_there_and_one_that_ends_before_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second run asks for less at 3 s, the third is the first one up to its second second."""
+    monkeypatch.setattr(windows_module, "START", 1000)
+    monkeypatch.setattr(windows_module, "RECORDS", 1000)
+    system = late_system(tmp_path)
+    video, other = system.domains
+    frame, rescale = video.tasks
+    shorter = video.replace(tasks=(frame, rescale.replace(wcet_ns=20_000_000)))
+    traces = []
+    for number, one in enumerate((system, system.replace(domains=(shorter, other)))):
+        trace = tmp_path / f"{number}.hpt"
+        simulate(one, 4_000_000_000, trace_path=trace)
+        traces.append(read(trace))
+    header, first = traces[0]
+    traces.append((header, first[first["time_ns"] < 2_000_000_000]))
+    runs = [records for _, records in traces]
+    pairs = zip(*(jobs(*trace) for trace in traces[:2]), strict=True)
+    ends = [{one.finish_ns, another.finish_ns} for one, another in pairs]
+    differs_ns = min(filter(None, (min(both) for both in ends if len(both) > 1)))
+
+    moment = first_difference(header, runs[1], first)
+    assert moment is not None
+    assert (moment.who[0], moment.finish_ns) == ("video", differs_ns)
+    assert first_difference(header, first, first) is None
+    assert first_difference(header, runs[2], first) is None
+    moments = [survey(header, records) for records in runs]
+    chosen = choose_each(runs, [moments[0], [moment, *moments[1]], moments[2]], 0)
+    held = [window for window in chosen[1].windows if moment in window.moments]
+    assert len(held) == 1
+    assert held[0].start_ns > max(chosen[2].windows[0].end_ns, 2_000_000_000)
+    for here, there in zip(chosen[0].windows, chosen[1].windows, strict=True):
+        assert (here.start_ns, here.end_ns) == (there.start_ns, there.end_ns)
+    for own, records in zip(chosen, runs, strict=True):
+        for window in own.windows:
+            times = records["time_ns"]
+            inside = (times >= window.start_ns) & (times <= window.end_ns)
+            is_over = window.first == len(records)
+            assert window.last - window.first == (0 if is_over else int(inside.sum()))
+            assert records is runs[2] or not is_over
+    data = stacked(["a", "b", "c"], traces, [None] * 3, chosen, Meter(silent, 1))
+    last = data["windows"][-1]
+    assert "b: first difference of video" in str([one["title"] for one in last["moments"]])
+    assert [len(spans) > 8 for spans in last["pcpus"]] == [True, True, False]
+    assert {spans[-7] for spans in last["pcpus"][:2]} == {last["end"]}
 
 
 def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:

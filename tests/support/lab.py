@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from hyperperiod.model import PRESETS
+from hyperperiod.model import PRESETS, GuestKind
 from hyperperiod.papers.latency import Plan, load_scenarios, measure
 from hyperperiod.papers.latency.figures import LabRow
 from hyperperiod.papers.latency.lab import settings_rows
@@ -23,10 +23,16 @@ def only(scenario: str, *settings: str) -> Scenario:
     return found.replace(settings=chosen)
 
 
-def rows(host: str, scenario: Scenario, policies: str, runs: int | None = None) -> list[LabRow]:
+def rows(
+    host: str,
+    scenario: Scenario,
+    policies: str,
+    runs: int | None = None,
+    guest: GuestKind = GuestKind.EXECUTIVE,
+) -> list[LabRow]:
     """Our rows, setting by setting, once all claims hold."""
     chosen = [PRESETS[name] for name in policies.split()]
-    plan = Plan(host, [scenario], chosen, runs=runs, longest_ns=100 * MS)
+    plan = Plan(host, [scenario], chosen, runs=runs, longest_ns=100 * MS, guest=guest)
     (outcome,) = measure(plan).outcomes
     assert [claim.ours for claim in outcome.claims if not claim.holds] == []
     return [row for _, found in settings_rows(outcome.settings) for row in found]

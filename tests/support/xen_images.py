@@ -14,7 +14,7 @@ from hyperperiod.cli.progress import bar
 from hyperperiod.hosts.build_job import BuildJob
 from hyperperiod.hosts.xen.build import dom0 as dom0_image
 from hyperperiod.hosts.xen.build.targets import build
-from hyperperiod.model import MissingError
+from hyperperiod.model import GuestKind, MissingError
 
 TOP = Path(__file__).parents[2]
 
@@ -56,9 +56,9 @@ def xl() -> Path:
 
 
 @functools.cache
-def linux_guest() -> Path:
-    """The folder with kernel and initial file system of the Linux guest."""
-    return _build("linux-guest")
+def linux_guest(kind: GuestKind = GuestKind.LINUX) -> Path:
+    """The folder with kernel and initial file system of a Linux guest."""
+    return _build(f"{kind}-guest")
 
 
 def _build(target: str) -> Path:

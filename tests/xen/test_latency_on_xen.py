@@ -14,12 +14,15 @@ from tests.support import xen_images
 from tests.support.lab import POLICIES, agree, only, require_answers, require_repeats, rows
 
 from hyperperiod.hosts.xen.images import DTC, QEMU, tool
-from hyperperiod.model import MissingError
+from hyperperiod.model import GuestKind, MissingError
 from hyperperiod.papers.latency import SCENARIOS, Plan, load_scenarios, measure
+from hyperperiod.papers.latency.figures import LabRow
 from hyperperiod.papers.latency.page import write_latency_page
 
 HYPERVISOR_NS = 50_000
 """More than the hypervisor takes of a loop for its own work (a few microseconds)."""
+LINUX_NS = 100_000
+"""More than Linux takes to wake a thread, with a timer of its own in the way."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -67,6 +70,37 @@ def test_a_device_is_answered_within_microseconds() -> None:
     assert waits.response.max_ns is not None
     assert expected.response.max_ns is not None
     assert abs(waits.response.max_ns - expected.response.max_ns) < 1_000_000
+
+
+def test_linux_answers_a_device_by_its_handler_and_then_a_thread() -> None:
+    """The handler as soon as any guest's, which ends before the thread begins; each frame."""
+    (row,) = on_linux("higher level, neighbour wakes", GuestKind.LINUX)
+    require_answers(row, LINUX_NS)
+    assert row.handler is not None
+    assert row.handler.unanswered == 0
+    assert row.response is not None
+    assert row.handler.max_ns is not None
+    assert row.response.min_ns is not None
+    assert row.handler.max_ns < min(HYPERVISOR_NS, row.response.min_ns)
+
+
+@pytest.mark.slow
+def test_a_real_time_kernel_answers_also_where_another_is_busy() -> None:
+    """Beside processes that fork, under which a kernel that is not preempted keeps the thread."""
+    longest = {}
+    for kind in (GuestKind.LINUX, GuestKind.LINUX_RT):
+        first, again = (on_linux("alone, its Linux forks", kind) for _ in range(2))
+        assert first == again
+        (row,) = first
+        assert row.response is not None
+        assert row.response.unanswered == 0
+        longest[kind] = row.response.max_ns or 0
+    assert 0 < longest[GuestKind.LINUX_RT] < LINUX_NS < longest[GuestKind.LINUX]
+
+
+def on_linux(setting: str, guest: GuestKind) -> list[LabRow]:
+    xen_images.linux_guest(guest)
+    return rows("xen", only("device", setting), "crps", guest=guest)
 
 
 def test_two_machines_measure_the_same() -> None:

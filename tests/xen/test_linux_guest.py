@@ -22,7 +22,7 @@ from tests.support.rules import SCHEDULERS
 
 from hyperperiod.analysis import analyze, resolve
 from hyperperiod.hosts.xen.measure_linux import measure
-from hyperperiod.measured import LINUX, read
+from hyperperiod.measured import LINUX_GUESTS, read
 from hyperperiod.model import (
     Domain,
     GuestKind,
@@ -43,7 +43,11 @@ EXAMPLE = load_system(Path(__file__).parents[2] / "systems" / "linux-guest.toml"
 MS = 1_000_000
 HORIZON_NS = 301 * MS
 COMPARED = 0.85
-KERNEL = {name: int(number.value) for name, number in read()[LINUX].numbers.items()}
+KERNELS = {
+    GuestKind(guest): {name: int(number.value) for name, number in read()[guest].numbers.items()}
+    for guest in LINUX_GUESTS
+}
+KERNEL = KERNELS[GuestKind.LINUX]
 
 
 def threads_bound_ns(system: System) -> int:
@@ -72,7 +76,8 @@ def _longer(task: Task) -> Task:
 
 
 def on_xen(system: System, folder: Path) -> OnXen:
-    xen_images.linux_guest()
+    for kind in {domain.guest for domain in system.domains if domain.guest.is_linux}:
+        xen_images.linux_guest(kind)
     return run_on_xen(system, HORIZON_NS, SEED, folder)
 
 
@@ -283,29 +288,30 @@ def test_fair_threads_share_their_vcpu(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 30, 6))
+@pytest.mark.parametrize("first", range(0, 40, 8))
 def test_random_systems_with_linux_guests(first: int, tmp_path: Path) -> None:
-    """Every decision is replayed, every trace checked."""
-    for number in range(first, first + 6):
+    """Every decision is replayed, every trace checked; each kernel has half of the systems."""
+    for number in range(first, first + 8):
         on_xen(random_system(number), tmp_path)
 
 
 def random_system(number: int) -> System:
     draw = random.Random(number)
+    linux = (GuestKind.LINUX, GuestKind.LINUX_RT)[number % 2]
     names = ("linux", "other")[: draw.choice((1, 1, 2))]
     domains = [
         _random_domain(draw, "plain", GuestKind.EXECUTIVE),
-        *(_random_domain(draw, name, GuestKind.LINUX) for name in names),
+        *(_random_domain(draw, name, linux) for name in names),
     ]
     if draw.random() < 0.4:
-        guest = draw.choice(list(GuestKind))
+        guest = draw.choice((GuestKind.EXECUTIVE, linux))
         domains.append(Domain(name="rest", best_effort=True, guest=guest))
     policy = PRESETS[draw.choice(list(PRESETS))]
     return System(name=f"random-{number}", policy=policy, domains=tuple(domains))
 
 
 def _random_domain(draw: random.Random, name: str, guest: GuestKind) -> Domain:
-    is_linux = guest is GuestKind.LINUX
+    is_linux = guest.is_linux
     scheduler = draw.choice((*SCHEDULERS, Scheduler.FAIR) if is_linux else SCHEDULERS)
     vcpus, count = draw.choice((1, 1, 2, 3)) if is_linux else 1, draw.randint(1, 5)
     period_ns, bandwidth = draw.choice((5, 10, 20)) * MS, draw.uniform(0.1, 0.3)
@@ -344,8 +350,12 @@ def _random_task(
     )
 
 
-def test_the_file_of_measured_numbers_is_still_true() -> None:
+@pytest.mark.parametrize(
+    "guest", [GuestKind.LINUX, pytest.param(GuestKind.LINUX_RT, marks=pytest.mark.slow)]
+)
+def test_the_file_of_measured_numbers_is_still_true(guest: GuestKind) -> None:
     """To a fifth: Debian's kernel and the compilers of ours change."""
-    xen_images.linux_guest()
-    for name, number in measure().numbers.items():
-        assert abs(number.value - KERNEL[name]) <= KERNEL[name] / 5, name
+    xen_images.linux_guest(guest)
+    for name, number in measure(guest).numbers.items():
+        kept = KERNELS[guest][name]
+        assert abs(number.value - kept) <= kept / 5, name

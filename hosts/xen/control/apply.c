@@ -175,7 +175,7 @@ static void check_pools(const struct file *file, bool force) {
         check_available(part->pcpus, pool.pcpus, "cpus");
         if (!force && plan_is_overbooked(file, i, there ? &pool : NULL, NULL, &text))
             fail(BAD_INPUT, OVERBOOKED, part->name, text);
-        for (unsigned int k = 0; k < sizeof(all); k++)
+        for (unsigned int k = 0; k < sizeof(all) && !(there && pool.id == 0); k++)
             all[k] |= part->pcpus[k];
     }
     check_rest(all, "cpus");
@@ -203,7 +203,9 @@ static void check_domains(const struct file *file) {
                      part->name);
             continue;
         }
-        if (domain.id == 0)
+        struct pool pool;
+        bool stays = pool_with_name(file->pools[part->pool].name, &pool) && pool.id == 0;
+        if (domain.id == 0 && !stays)
             fail(BAD_INPUT, "domain '%s': found dom0; allowed: any other, dom0 stays in Pool-0",
                  part->name);
         const struct vcpu_line *absent = absent_vcpu(part, &domain);
@@ -257,10 +259,11 @@ static int change_pcpu_of(const struct pool *pool, uint32_t pcpu, bool wanted) {
     return error != 0 ? error : add_pcpu(0, pcpu);
 }
 
-/* New pcpus come before old ones go: a pool with domains has to keep one. */
+/* New pcpus come before old ones go: a pool with domains has to keep one. Pool-0 keeps all those
+ * that no other pool takes. */
 static bool apply_pcpus(const struct pool_part *part, const struct pool *pool) {
     bool done = true;
-    for (int pass = 0; pass < 2; pass++) {
+    for (int pass = 0; pass < (pool->id == 0 ? 1 : 2); pass++) {
         for (uint32_t pcpu = 0; pcpu < MAX_PCPUS; pcpu++) {
             bool wanted = has_pcpu(part->pcpus, pcpu);
             if (wanted != (pass == 0) || wanted == has_pcpu(pool->pcpus, pcpu))
@@ -405,7 +408,7 @@ static bool apply_to_comers(const struct file *file, uint32_t *seen, bool force)
         const struct domain_part *part = &file->domains[i];
         struct domain domain;
         /* One that is being made has its name already; its vcpus come one by one. */
-        bool there = domain_with_name(part->name, &domain) && domain.vcpus > 0 && domain.id != 0
+        bool there = domain_with_name(part->name, &domain) && domain.vcpus > 0
                      && (!watching || store_introduced(domain.id));
         if (there && domain.id != seen[i])
             done = apply_to_comer(file, part, &domain, force) && done;

@@ -91,8 +91,6 @@ static void begin_domain(struct reader *reader, const char *name) {
         if (strcmp(file->domains[i].name, name) == 0)
             fail(BAD_INPUT, "[domain %s]: found it twice, first in line %u; allowed: once", name,
                  file->domains[i].line);
-    if (strcmp(name, "Domain-0") == 0)
-        fail(BAD_INPUT, "[domain %s]: found dom0; allowed: any other, dom0 stays in Pool-0", name);
     file->domains =
         checked(realloc(file->domains, (file->domain_count + 1) * sizeof(*file->domains)));
     reader->domain = &file->domains[file->domain_count++];
@@ -267,6 +265,9 @@ static void find_pools_of_domains(struct file *file) {
         if (domain->pool == file->pool_count)
             fail(BAD_INPUT, "domain '%s': pool: found '%s'; allowed: one with a section of its own "
                             "in this file",
+                 domain->name, domain->pool_name);
+        if (strcmp(domain->name, "Domain-0") == 0 && strcmp(domain->pool_name, "Pool-0") != 0)
+            fail(BAD_INPUT, "domain '%s': pool: found '%s'; allowed: Pool-0, dom0 stays there",
                  domain->name, domain->pool_name);
     }
 }

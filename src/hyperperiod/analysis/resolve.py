@@ -28,11 +28,11 @@ from hyperperiod.analysis.domains.domain_level import (
     components_of,
     contract_inside,
     contract_under,
+    only_sufficient,
     shape_for,
 )
 from hyperperiod.analysis.domains.minimal_budget import MinimalBudget, minimal_budget
 from hyperperiod.analysis.overheads import budget_loss_ns, overhead_loads
-from hyperperiod.analysis.proofs import proof_of
 from hyperperiod.analysis.servers.groups import domains_by_group, groups_of
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.analysis.weights import has_slice_by_weight, slices_by_weight
@@ -195,7 +195,7 @@ class _Filler(FrozenFields):
             budget_ns, exact = found.budget_ns, found.exact
         if budget_ns is None:
             whole_grid = domain.interface_period_ns is not None or shape is Shape.GENERAL
-            sure = exact and whole_grid and not proof_of(contract.rules).loose
+            sure = exact and whole_grid and are_exact(components, contract)
             _give_up(components, domain.interface_period_ns, sure=sure)
         return self._with_overhead(period_ns, budget_ns)
 
@@ -244,12 +244,19 @@ def grid_of(domain: Domain, quantum_ns: int | None) -> Grid:
     return Grid(quantum_ns or 1, given.min_ns, given.step_ns or step_ns, given.max_ns)
 
 
+def are_exact(components: Sequence[Component], contract: SupplyContract) -> bool:
+    """Whether no less than the least budget serves these, and not only the test asks for it."""
+    tests = all(
+        part.exact and part.local in (Local.FIXED_PRIORITY, Local.EDF) for part in components
+    )
+    return tests and not only_sufficient(contract)
+
+
 def _give_up(components: Sequence[Component], period_ns: int | None, *, sure: bool) -> NoReturn:
     """Says why there is no interface: as a fact, or as all that the tests can tell.
 
     Without a given period, the general supply of a whole pcpu is among what was tried; the other
-    shapes may need periods that are no whole quanta. Fifo, offsets and jitter have sufficient
-    tests only.
+    shapes may need periods that are no whole quanta.
     """
     for source in (source for component in components for source in component.sources):
         if source.too_long:
@@ -257,14 +264,11 @@ def _give_up(components: Sequence[Component], period_ns: int | None, *, sure: bo
     busiest = max(components, key=lambda component: component.utilization)
     if busiest.utilization > 1:
         raise Infeasible(f"the tasks ask for {float(busiest.utilization):.6g} of a pcpu")
-    exact = all(
-        part.exact and part.local in (Local.FIXED_PRIORITY, Local.EDF) for part in components
-    )
     if period_ns is None:
         reason = "even a whole pcpu does not meet every deadline"
     else:
         reason = f"no budget in {format_time(period_ns)} meets every deadline"
-    if sure and exact:
+    if sure:
         raise Infeasible(reason)
     raise NotCovered("no interface was found that surely meets every deadline")
 

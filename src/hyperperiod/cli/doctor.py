@@ -15,7 +15,7 @@ from hyperperiod.cli.options import OneOf, json_option, read_name
 from hyperperiod.cli.progress import bar
 from hyperperiod.cli.screen import Screen
 from hyperperiod.cli.styled import GOOD, OPEN, Styled
-from hyperperiod.measured import BENCHMARKS, HOSTS, LINUX, LINUX_KERNEL, XEN, Section
+from hyperperiod.measured import BENCHMARKS, HOSTS, LINUX_GUESTS, LINUX_KERNEL, XEN, Section
 from hyperperiod.model.result_object import json_text
 from hyperperiod.whole_file import whole_file
 
@@ -26,8 +26,9 @@ from hyperperiod.whole_file import whole_file
     "host",
     type=OneOf((*HOSTS, *BENCHMARKS)),
     help="Measure what Xen takes for itself (prints the [overheads] of a system file), the"
-    " kernel of a Linux guest (linux), or the kernel of the Linux host (linux_kernel: prints the"
-    " [overheads] and [[stolen]] of a system file); or, in a checkout, run one of its benchmarks.",
+    " kernel of a Linux guest (linux, linux-rt), or the kernel of the Linux host (linux_kernel:"
+    " prints the [overheads] and [[stolen]] of a system file); or, in a checkout, run one of its"
+    " benchmarks.",
 )
 @click.option(
     "--keep",
@@ -66,7 +67,8 @@ def doctor(host: str | None, output: str | None, keep: bool, as_json: bool) -> N
 
 def _run_benchmark(name: str, keep: bool, as_json: bool) -> None:
     with bar(f"measuring: {name}", 1):
-        section = _measure_linux() if name == LINUX else measured.benchmark(name)
+        guest = name in LINUX_GUESTS
+        section = _measure_linux(name) if guest else measured.benchmark(name)
     if keep:
         measured.keep(name, section)
     if as_json:
@@ -75,10 +77,11 @@ def _run_benchmark(name: str, keep: bool, as_json: bool) -> None:
         click.echo(measured.text_of({name: section}), nl=False)
 
 
-def _measure_linux() -> Section:
+def _measure_linux(guest: str) -> Section:
     from hyperperiod.hosts.xen.measure_linux import measure
+    from hyperperiod.model import GuestKind
 
-    return measure()
+    return measure(GuestKind(guest))
 
 
 def _measure_kernel(output: str | None, keep: bool, as_json: bool) -> None:

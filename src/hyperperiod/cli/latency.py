@@ -25,6 +25,7 @@ from hyperperiod.cli.styled import OPEN, Styled
 from hyperperiod.cli.tables.cells import CLAIM_INDENT, claim_parts
 from hyperperiod.cli.tables.figures import latency_table
 from hyperperiod.hosts import HOSTS
+from hyperperiod.model import GuestKind
 from hyperperiod.model.errors import InputError
 from hyperperiod.model.result_object import json_text
 from hyperperiod.papers.latency import load_scenarios
@@ -63,6 +64,13 @@ def read_longest(ctx: click.Context, param: click.Parameter, text: str | None) -
     help="Which part of the evaluation; device: on xen alone.",
 )
 @click.option(
+    "--guest",
+    type=OneOf([kind.value for kind in GuestKind]),
+    default=GuestKind.EXECUTIVE.value,
+    show_default=True,
+    help="What runs in the VM under test; linux, linux-rt: on xen alone.",
+)
+@click.option(
     "--policies",
     callback=read_policies,
     shell_complete=complete.several_policies,
@@ -99,6 +107,7 @@ def latency(
     ctx: click.Context,
     host: str,
     scenario: str,
+    guest: str,
     policies: list[Policy],
     runs: int | None,
     longest_ns: int | None,
@@ -114,15 +123,18 @@ def latency(
     """
     if scenario == DEVICE and host != "xen":
         raise InputError("", None, "--scenario", f"{scenario} on {host}", "device on xen alone")
+    if guest != GuestKind.EXECUTIVE and host != "xen":
+        raise InputError("", None, "--guest", f"{guest} on {host}", f"{guest} on xen alone")
     every = (*SCENARIOS, DEVICE) if host == "xen" else SCENARIOS
     chosen = every if scenario == "all" else (scenario,)
-    plan = Plan(host, load_scenarios(chosen), policies, quirks, runs, longest_ns, seed)
+    scenarios = load_scenarios(chosen)
+    plan = Plan(host, scenarios, policies, quirks, runs, longest_ns, seed, GuestKind(guest))
     with whole_file(report_file, "--report") as report_path:
         results = _measure(plan)
         if report_path is not None:
             from hyperperiod.papers.latency.page import write_latency_page
 
-            write_latency_page(report_path, host, seed, results.outcomes)
+            write_latency_page(report_path, host, seed, results.outcomes, plan.guest)
     if as_json:
         click.echo(json_text(results.result(plan)))
     else:
@@ -144,7 +156,7 @@ def _show(plan: Plan, results: Results) -> None:
         screen.line(Styled("interrupted: the rows are those measured up to there", OPEN))
     for outcome in results.outcomes:
         found = outcome.result
-        title = f"{found.title} on {plan.host} ({found.source})"
+        title = f"{found.title} on {plan.where} ({found.source})"
         screen.table(latency_table(title, found.settings, outcome.scenario.test))
         for claim in found.claims:
             screen.line(*claim_parts(claim), indent=CLAIM_INDENT)

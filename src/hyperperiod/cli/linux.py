@@ -256,7 +256,7 @@ def attach(
     name:PATTERN    the threads whose name matches now, such as name:worker-*
     container:NAME  a container or service, by id or name
     vm:NAME         the vcpus of a VM of QEMU or libvirt; vcpu i goes to SERVER.i if there is one
-    iothread:NAME   the iothreads of that VM
+    iothread:NAME   the iothreads and vhost workers of that VM
     emulator:NAME   all other threads of that VM
     """
     ending = "" if key is None else f" key={key}"

@@ -220,6 +220,12 @@ PROBES = (
         _built("guests/linux/linux.bin"),
     ),
     Probe(
+        "linux-rt guest",
+        'run --on xen of domains with guest = "linux-rt"',
+        "hyperperiod xen build linux-rt-guest",
+        _built("guests/linux-rt/linux.bin"),
+    ),
+    Probe(
         "linux with sched_ext",
         "run --on linux",
         "hyperperiod linux build",

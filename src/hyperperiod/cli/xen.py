@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 TARGETS = (
     "arm64", "x86_64", "tools", "tools-arm64", "dom0", "xl", "guests", "lockstep", "handlers",
-    "linux-guest", "arm64-debug", "arm64-ptps", "arm64-stock", "x86_64-debug", "x86_64-ptps",
-    "x86_64-stock",
+    "linux-guest", "linux-rt-guest", "arm64-debug", "arm64-ptps", "arm64-stock", "x86_64-debug",
+    "x86_64-ptps", "x86_64-stock",
 )  # fmt: skip
 
 
@@ -61,7 +61,8 @@ def build(
     guests       the program that runs a domain's tasks (comes with arm64)
     lockstep     what keeps several pcpus in exact time (comes with arm64)
     handlers     what counts the scheduler's instructions (comes with arm64)
-    linux-guest  Linux for arm64 with tasks as threads: for domains with guest = "linux"
+    linux-guest  Linux for arm64 with tasks as threads: for domains with guest = "linux";
+                 linux-rt-guest: its real-time kernel, for guest = "linux-rt"
 
     With -debug behind arm64 or x86_64 Xen checks itself at every decision; with -ptps it has
     no policy but PTPS; with -stock it is without the scheduler, to compare with. After Ctrl-C

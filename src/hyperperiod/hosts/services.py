@@ -22,6 +22,9 @@ from hyperperiod.trace.format import Records
 WEB, DATABASE, CLIENT = "web", "database", "client"
 SERVICES: Final = (WEB, DATABASE, CLIENT)
 """What the domains of a system with services are called: each has one of these inside."""
+DOM0, BATCH = "dom0", "batch"
+"""On Xen there may be two more: dom0 before them, which carries packets, and behind them a VM that
+always runs."""
 PAGE: Final = np.dtype([("asked_ns", "<u8"), ("there_ns", "<u8")])
 """What clients leave of a page: when it was asked for and when it was there, since the epoch."""
 LAYER: Final = "services.cpio"
@@ -42,10 +45,14 @@ class SessionRequest(NamedTuple):
 
 
 class ServiceSession(NamedTuple):
-    """A session: the scheduler's records, and the pages that came (PAGE); times since the epoch."""
+    """A session: the scheduler's records, and the pages that came (PAGE); times since the epoch.
+
+    `packets` is how many the VMs sent through dom0, where it has a server of its own.
+    """
 
     records: Records
     pages: NDArray[np.void]
+    packets: int | None = None
 
 
 SERVE = """\
@@ -137,10 +144,14 @@ def services_layer() -> Path:
     return layer
 
 
-def refuse_other(system: System) -> None:
-    """InputError for a system whose domains are not the services on one pcpu."""
-    names = tuple(domain.name for domain in system.domains)
-    if sorted(names) != sorted(SERVICES) or any(one.vcpus > 1 for one in system.domains):
+def refuse_other(system: System, *, dom0: bool = False) -> None:
+    """InputError for a system whose domains are not the services on one pcpu.
+
+    Where `dom0` says so they may stand between dom0 and batch.
+    """
+    names = [domain.name for domain in system.domains]
+    services = names[1:-1] if dom0 and names[:1] + names[-1:] == [DOM0, BATCH] else names
+    if sorted(services) != sorted(SERVICES) or any(one.vcpus > 1 for one in system.domains):
         allowed = f"{', '.join(SERVICES)}, with a vcpu each"
         raise InputError(system.name, None, "domain", ", ".join(names), allowed)
     if system.pcpus > 1:

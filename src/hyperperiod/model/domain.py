@@ -43,7 +43,8 @@ class Domain(Part):
     )
     guest: GuestKind = key(
         "what runs its tasks on Xen: `executive`, a small program of ours, or `linux`, with a"
-        " [thread](xen/linux-guests.md) for each; other hosts do not look at it",
+        " [thread](xen/linux-guests.md) for each, or `linux-rt`, the same on Debian's real-time"
+        " kernel; other hosts do not look at it",
         default=GuestKind.EXECUTIVE,
     )
     vcpus: Vcpus = key(
@@ -149,7 +150,7 @@ class Domain(Part):
             elif self.is_served:
                 yield from _real_time_domain(self)
             yield from _own_vcpus(self)
-        if self.scheduler is Scheduler.FAIR and self.guest is not GuestKind.LINUX:
+        if self.scheduler is Scheduler.FAIR and not self.guest.is_linux:
             allowed = 'rm, dm, fp, edf, fifo or executor; "fair" beside guest = "linux" only'
             yield Finding(("scheduler",), '"fair"', allowed)
         if self.scheduler is Scheduler.EXECUTOR:

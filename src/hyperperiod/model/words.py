@@ -46,10 +46,19 @@ _GLOBAL = (Scheduler.GEDF, Scheduler.GRM, Scheduler.GDM, Scheduler.GFP)
 
 
 class GuestKind(StrEnum):
-    """The program that runs a domain's tasks on Xen: our executive, or Linux with threads."""
+    """The program that runs a domain's tasks on Xen: our executive, or Linux with threads.
+
+    Linux has two kernels: Debian's for clouds, and its real-time one.
+    """
 
     EXECUTIVE = "executive"
     LINUX = "linux"
+    LINUX_RT = "linux-rt"
+
+    @property
+    def is_linux(self) -> bool:
+        """Whether it is Linux, with whichever kernel."""
+        return self is not GuestKind.EXECUTIVE
 
 
 class TaskKind(StrEnum):

@@ -18,18 +18,18 @@ from hyperperiod.report.charts import LARGE, CdfChart, Series, box_chart, cdf_ch
 from hyperperiod.report.distribution import (
     Distribution,
     Task,
-    from_trace,
     pooled,
 )
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
+from hyperperiod.report.moments import ReportMoment, first_difference, passes, read_through
 from hyperperiod.report.numbers import duration, percent
-from hyperperiod.report.overview import Overview
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color, dash
 from hyperperiod.report.playground import open_in_playground
 from hyperperiod.report.stacked import same_rows, stacked
-from hyperperiod.report.timeline import overview_of
+from hyperperiod.report.timeline import first_view_ns, overview_of
+from hyperperiod.report.windows import Chosen, choose_each
 from hyperperiod.trace.format import Header, Records, read
 
 
@@ -73,23 +73,12 @@ class ComparedRun:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One run in one row: its misses, their share, and its response times (ns)."""
-
-    misses: int
-    dmr: float | None
-    mean_ns: int | None
-    p99_ns: int | None
-    max_ns: int | None
-
-
-@dataclass(frozen=True)
 class ComparedRow:
     """One task or flow in every run; `best` is the least of the longest responses that differ."""
 
     domain: str
     task: str
-    cells: tuple[Cell, ...]
+    cells: Sequence[RunTask | RunFlow]
     best: int | None
     trouble: float
 
@@ -108,7 +97,7 @@ class ComparedRow:
 
         Infinite where no job finished in one run and some did in another.
         """
-        known = [cell.max_ns for cell in self.cells if cell.max_ns is not None]
+        known = [cell.response_ns.max for cell in self.cells if cell.response_ns]
         if len(known) < len(self.cells):
             return math.inf if known else 1.0
         ratio = max(known) / (min(known) or 1)
@@ -142,19 +131,24 @@ def compare_report(
     `progress` is called with the records read so far and all to read.
     """
     opened = [None if trace is None else read(trace) for trace in traces or [None] * len(results)]
-    meter = Meter(progress, sum(len(one[1]) for one in opened if one))
+    meter = Meter(progress, sum(len(one[1]) * passes(one[0]) for one in opened if one))
     names, stack = series_names(results), [one for one in opened if one]
     if len(stack) < len(results) or not same_rows([header for header, _ in stack]):
         stack = []
     overviews = [
         overview_of(*one, [other[1] for other in stack if other is not one]) for one in stack
     ]
+    found = [
+        read_through(*one, meter, {}, overview) if one else ({}, [])
+        for one, overview in zip(opened, overviews or [None] * len(results), strict=True)
+    ]
     runs = [
-        ComparedRun(name, color(index), dash(index), result, _distributions(one, meter, overview))
-        for index, (name, result, one, overview) in enumerate(
-            zip(names, results, opened, overviews or [None] * len(results), strict=True)
+        ComparedRun(name, color(index), dash(index), result, distributions)
+        for index, (name, result, (distributions, _)) in enumerate(
+            zip(names, results, found, strict=True)
         )
     ]
+    chosen = _windows(stack, [moments for _, moments in found]) if stack else []
     keys = [(domain.name, task.name) for domain in results[0].domains for task in domain.tasks]
     rows = _task_rows(results) + _flow_rows(results)
     drawn = [(key, series) for key in keys if (series := _series(runs, key))]
@@ -162,6 +156,8 @@ def compare_report(
     trouble = [max(one.found.largest for one in series) for _, series in drawn]
     charts = [cdf_chart(" · ".join(key), series, points=points) for key, series in drawn]
     boxes = [box_chart(" · ".join(key), series) for key, series in drawn]
+    data = stacked(names, stack, overviews, chosen, meter) if stack else None
+    meter.finish()
     render(
         path,
         "compare.html.j2",
@@ -175,8 +171,20 @@ def compare_report(
         overall=_overall(runs),
         charts=fold(charts, trouble),
         boxes_of=fold(boxes, trouble),
-        data=stacked(names, stack, overviews, meter) if stack else None,
+        data=data,
+        links=[one.links for one in chosen] or [{}] * len(runs),
     )
+
+
+def _windows(
+    traces: Sequence[tuple[Header, Records]], moments: Sequence[list[ReportMoment]]
+) -> list[Chosen]:
+    """The windows for the moments of runs, and for where each first differs from the first one."""
+    (_, first), *_ = traces
+    for (header, records), own in zip(traces[1:], moments[1:], strict=True):
+        own += filter(None, [first_difference(header, records, first)])
+    first_ns = max(first_view_ns(header) for header, _ in traces)
+    return choose_each([records for _, records in traces], moments, first_ns)
 
 
 def _differs(results: Sequence[RunResult]) -> list[str]:
@@ -201,7 +209,7 @@ def _difference(rows: Sequence[ComparedRow], names: Sequence[str]) -> Difference
         amounts = [cell.dmr for cell in row.cells]
         what, words, ratio = "Missed deadlines", [percent(one) for one in amounts], ""
     elif row.longest_ratio > 1:
-        longest = [cell.max_ns for cell in row.cells]
+        longest = [cell.response_ns.max if cell.response_ns else None for cell in row.cells]
         amounts = [math.inf if one is None else one for one in longest]
         what = "Longest response"
         words = ["none finished" if one is None else duration(one) for one in longest]
@@ -212,7 +220,11 @@ def _difference(rows: Sequence[ComparedRow], names: Sequence[str]) -> Difference
     known = [one for one in amounts if one is not None]
     ends = [
         f"{words[amounts.index(end)]} with "
-        + " and ".join(name for name, amount in zip(names, amounts, strict=True) if amount == end)
+        + " and ".join(
+            ", ".join(
+                name for name, amount in zip(names, amounts, strict=True) if amount == end
+            ).rsplit(", ", 1)
+        )
         for end in (max(known), min(known))
     ]
     full = max(filter(math.isfinite, known)) or 1
@@ -221,12 +233,6 @@ def _difference(rows: Sequence[ComparedRow], names: Sequence[str]) -> Difference
         tuple(min(1.0, (amount or 0.0) / full) for amount in amounts),
         tuple(words),
     )
-
-
-def _distributions(
-    trace: tuple[Header, Records] | None, meter: Meter, overview: Overview | None
-) -> Mapping[Task, Distribution]:
-    return {} if trace is None else from_trace(*trace, meter, overview)
 
 
 def _task_rows(results: Sequence[RunResult]) -> list[ComparedRow]:
@@ -251,14 +257,7 @@ def _row_of(domain: str, task: str, results: Sequence[RunTask | RunFlow]) -> Com
     best = min(known) if known and len(set(known)) > 1 else None
     trouble = sum(one.dmr or 0 for one in results) * 1e6
     trouble += max(known) / min(known) if best else 0
-    return ComparedRow(domain, task, tuple(_cell(one) for one in results), best, trouble)
-
-
-def _cell(one: RunTask | RunFlow) -> Cell:
-    seen = one.response_ns
-    if seen is None:
-        return Cell(one.misses, one.dmr, None, None, None)
-    return Cell(one.misses, one.dmr, seen.mean, seen.p99, seen.max)
+    return ComparedRow(domain, task, results, best, trouble)
 
 
 def _overall(runs: Sequence[ComparedRun]) -> CdfChart | None:

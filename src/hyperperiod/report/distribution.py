@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.report.meter import Meter
-from hyperperiod.report.overview import Overview
 from hyperperiod.trace.format import Header, Kind, Records
 
 Task = tuple[str, str]
@@ -97,18 +95,6 @@ def by_task(records: Records) -> Iterator[tuple[int, Records]]:
     ordered = records[np.argsort(records["task"], kind="stable")]
     tasks, first = np.unique(ordered["task"], return_index=True)
     return zip(tasks.tolist(), np.split(ordered, first[1:]), strict=False)
-
-
-def from_trace(
-    header: Header, records: Records, meter: Meter, overview: Overview | None = None
-) -> dict[Task, Distribution]:
-    """Returns the distributions of response times in a whole trace; the overview sees it too."""
-    responses = ResponseCounts(header)
-    for chunk in meter.chunks(records):
-        responses.add(chunk)
-        if overview:
-            overview.add(chunk)
-    return responses.found()
 
 
 def pooled(parts: list[Distribution]) -> Distribution:

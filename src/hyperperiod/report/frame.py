@@ -8,7 +8,7 @@ Places are in drawing units, from the upper left corner. Values stay in the unit
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import floor
+from math import floor, log10
 from typing import Final, NamedTuple
 
 from hyperperiod.model.units import NS_PER_UNIT
@@ -88,6 +88,14 @@ def ticks(low: float, high: float, scale: Scale, count: int) -> list[tuple[float
     first = -floor(-low / scale.size / step + 1e-9)
     last = floor(high / scale.size / step + 1e-9)
     return [(at * step * scale.size, _short(at * step)) for at in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float, scale: Scale) -> list[tuple[float, str]]:
+    """The powers of ten from `low` to `high` with their labels; also 2 and 5 of few of them."""
+    first, last = (floor(log10(end / scale.size)) for end in (low, high))
+    factors = (1, 2, 5) if last - first < 4 else (1,)
+    found = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
+    return [(at * scale.size, _short(at)) for at in found if low <= at * scale.size <= high]
 
 
 def _short(value: float) -> str:

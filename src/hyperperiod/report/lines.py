@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Literal, NamedTuple
 
-from hyperperiod.report.frame import CHARACTER, LEFT, Frame, Scale, ticks
+from hyperperiod.report.frame import CHARACTER, LEFT, Frame, Scale, log_ticks, ticks
 from hyperperiod.report.page import fill
 from hyperperiod.report.palette import color, dash
 
@@ -79,6 +80,7 @@ class Band:
 class LineChart:
     """What is to be drawn; an axis reaches as far as the values, or to `x_max`, `y_max`.
 
+    A logarithmic axis, `x_log`, begins at `x_min`, above 0, and what is less stands there.
     Where heights are no values but places, `y_names` are what stands beside the vertical axis.
     """
 
@@ -93,6 +95,7 @@ class LineChart:
     bands: Sequence[Band] = ()
     x_min: float = 0.0
     x_max: float | None = None
+    x_log: bool = False
     y_max: float | None = None
     y_names: Sequence[tuple[float, str]] = ()
     width: float = 820.0
@@ -123,7 +126,11 @@ class Drawing:
         self.y_max = chart.y_max or max(heights, default=1.0) * 1.06 or 1.0
 
     def x(self, value: float) -> float:
-        share = (value - self.chart.x_min) / (self.x_max - self.chart.x_min)
+        low = self.chart.x_min
+        if self.chart.x_log:
+            share = log(max(value, low) / low) / log(self.x_max / low)
+        else:
+            share = (value - low) / (self.x_max - low)
         return round(LEFT + share * (self.frame.right - LEFT), 2)
 
     def y(self, value: float) -> float:
@@ -131,7 +138,12 @@ class Drawing:
 
     @property
     def x_ticks(self) -> list[tuple[float, str]]:
-        found = ticks(self.chart.x_min, self.x_max, self.chart.x_scale, 9)
+        low, scale = self.chart.x_min, self.chart.x_scale
+        found = (
+            log_ticks(low, self.x_max, scale)
+            if self.chart.x_log
+            else ticks(low, self.x_max, scale, 9)
+        )
         return [(self.x(value), text) for value, text in found]
 
     @property

@@ -2,25 +2,40 @@
 """The moments of a run worth looking at: first misses, drops, worst misses, longest responses.
 
 They are found in one pass over a trace of any length. A job that missed its deadline and never
-finished counts as one that finishes at the end of the trace: no response is longer.
+finished counts as one that finishes at the end of the trace: no response is longer. The first job
+whose response is the shortest one, the median or the 99th percentile is a moment too, so that
+these numbers lead somewhere; where a percentile is rounded, it is the first of the closest.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Final
 
 import numpy as np
 
-from hyperperiod.report.distribution import by_task
+from hyperperiod.hosts.result import Responses
+from hyperperiod.report.distribution import Distribution, ResponseCounts, Task, by_task
+from hyperperiod.report.meter import Meter
 from hyperperiod.report.numbers import duration
+from hyperperiod.report.overview import Overview
 from hyperperiod.report.state import unfinished
-from hyperperiod.trace.format import RECORD, Header, Kind, Records, end_ns
+from hyperperiod.trace.format import RECORD, Header, Kind, Records, chunks, end_ns
 from hyperperiod.trace.items import visits_in
 
 FIRST_MISS: Final = "first miss"
 WORST_MISS: Final = "worst miss"
 LONGEST: Final = "longest response"
 FIRST_DROP: Final = "first drop"
+FIRST_DIFFERENCE: Final = "first difference"
+TYPICAL: Final = {
+    "shortest response": "min",
+    "median response": "p50",
+    "p99 response": "p99",
+}
+"""Moments of which one wants to see an example, and the fields of `Responses` that they show."""
+_BEYOND_NS: Final = 1 << 62
+"""Longer than any response: the longest one is the closest to it."""
 
 Who = tuple[str, str]
 """A task by domain and name, or ("flow", its name)."""
@@ -77,12 +92,27 @@ class ReportMoment:
         return 0 < self.deadline_ns < self.finish_ns
 
 
-class Survey:
-    """Looks for the first miss and the longest response of every task, chunk by chunk."""
+Seen = Mapping[Who, Responses | None]
+"""The response times of tasks and flows in the result of a run."""
 
-    def __init__(self, header: Header) -> None:
+
+def _wanted(seen: Seen, who: Who) -> dict[str, int]:
+    """Returns the responses (ns) of which the moments of a task or flow are the closest."""
+    one = seen.get(who)
+    typical = {reason: getattr(one, field) for reason, field in TYPICAL.items()} if one else {}
+    return {LONGEST: _BEYOND_NS, **typical}
+
+
+class Survey:
+    """Looks for the first miss and the longest response of every task, chunk by chunk.
+
+    And for the first with each typical response that was `seen`.
+    """
+
+    def __init__(self, header: Header, seen: Seen) -> None:
         self._header = header
-        self._longest: dict[int, ReportMoment] = {}
+        self._wanted = [_wanted(seen, (one["domain"], one["name"])) for one in header["tasks"]]
+        self._closest: dict[tuple[int, str], tuple[int, ReportMoment]] = {}
         self._missed: dict[int, ReportMoment] = {}
         self._in_flight: Records = np.empty(0, RECORD)
         self._last_ns = 0
@@ -93,7 +123,7 @@ class Survey:
         self._in_flight = unfinished(self._in_flight, chunk)
         self._last_ns = end_ns(chunk)
         for task, done in by_task(chunk[chunk["kind"] == Kind.COMPLETE]):
-            self._see_longest(task, done[int(np.argmax(done["value"]))])
+            self._see_closest(task, done)
         for task, missed in by_task(chunk[chunk["kind"] == Kind.MISS]):
             if task not in self._missed:
                 own = released[released["task"] == task]
@@ -101,25 +131,31 @@ class Survey:
         self._see_finished(chunk)
 
     def found(self) -> list[ReportMoment]:
-        """Each task's first miss, its longest response and its first late job that never ended."""
+        """Each task's first miss, its responses and its first late job that never ended."""
         stuck = [self._of_release(WORST_MISS, jobs[0]) for _, jobs in by_task(self._in_flight)]
         late = [moment for moment in stuck if moment.is_late(self._last_ns)]
-        return [*self._missed.values(), *self._longest.values(), *late]
+        return [*self._missed.values(), *(moment for _, moment in self._closest.values()), *late]
 
     def _see_missed(self, task: int, release: Records) -> None:
         """Keep the job with this release as the first of its task that missed."""
         if len(release):
             self._missed[task] = self._of_release(FIRST_MISS, release[0])
 
-    def _see_longest(self, task: int, done: np.void) -> None:
-        response_ns, finish_ns = int(done["value"]), int(done["time_ns"])
-        before = self._longest.get(task)
-        if before is None or response_ns > before.until_ns(0) - before.release_ns:
-            release_ns = finish_ns - response_ns
-            relative_ns = self._header["tasks"][task]["deadline_ns"]
-            deadline_ns = release_ns + relative_ns if relative_ns else 0
-            moment = self._moment(task, LONGEST, int(done["job"]), release_ns, deadline_ns)
-            self._longest[task] = replace(moment, finish_ns=finish_ns)
+    def _see_closest(self, task: int, done: Records) -> None:
+        """Keep the first jobs whose responses are closest to what is wanted of their task."""
+        for reason, wanted_ns in self._wanted[task].items():
+            gaps_ns = np.abs(done["value"].astype(np.int64) - wanted_ns)
+            at = int(np.argmin(gaps_ns))
+            gap_ns, before = int(gaps_ns[at]), self._closest.get((task, reason))
+            if before is None or gap_ns < before[0]:
+                job, response_ns, finish_ns = (
+                    int(done[key][at]) for key in ("job", "value", "time_ns")
+                )
+                release_ns = finish_ns - response_ns
+                relative_ns = self._header["tasks"][task]["deadline_ns"]
+                deadline_ns = release_ns + relative_ns if relative_ns else 0
+                moment = self._moment(task, reason, job, release_ns, deadline_ns)
+                self._closest[task, reason] = gap_ns, replace(moment, finish_ns=finish_ns)
 
     def _see_finished(self, chunk: Records) -> None:
         """Note when the jobs that missed first are done."""
@@ -144,23 +180,27 @@ class Survey:
         return ReportMoment(reason, who, task, job, release_ns, deadline_ns, None)
 
 
-def flow_moments(header: Header, pieces: Iterable[Records], last_ns: int) -> list[ReportMoment]:
-    """Returns each flow's first late item, the first dropped one, and the one that took longest."""
+def flow_moments(
+    header: Header, pieces: Iterable[Records], last_ns: int, seen: Seen
+) -> list[ReportMoment]:
+    """Returns each flow's first late item, the first dropped one, and its responses."""
     first: dict[int, ReportMoment] = {}
     dropped: dict[int, ReportMoment] = {}
-    longest: dict[int, ReportMoment] = {}
+    closest: dict[tuple[int, str], tuple[int, ReportMoment]] = {}
+    wanted = [_wanted(seen, ("flow", flow["name"])) for flow in header.get("flows", [])]
     for flow, item in _items(header, pieces):
         if item.reason == FIRST_DROP:
             dropped.setdefault(flow, item)
         elif item.finish_ns is not None:
-            before = longest.get(flow)
-            if before is None or _length(item) > _length(before):
-                longest[flow] = item
+            for reason, wanted_ns in wanted[flow].items():
+                gap_ns = abs(item.finish_ns - item.release_ns - wanted_ns)
+                if (flow, reason) not in closest or gap_ns < closest[flow, reason][0]:
+                    closest[flow, reason] = gap_ns, replace(item, reason=reason)
         if item.is_late(last_ns):
             before = first.get(flow)
             if before is None or item.deadline_ns < before.deadline_ns:
                 first[flow] = replace(item, reason=FIRST_MISS)
-    return [*first.values(), *dropped.values(), *longest.values()]
+    return [*first.values(), *dropped.values(), *(moment for _, moment in closest.values())]
 
 
 def _items(header: Header, pieces: Iterable[Records]) -> Iterator[tuple[int, ReportMoment]]:
@@ -187,5 +227,54 @@ def _items(header: Header, pieces: Iterable[Records]) -> Iterator[tuple[int, Rep
         yield number, moment
 
 
-def _length(item: ReportMoment) -> int:
-    return item.until_ns(0) - item.release_ns
+def first_difference(header: Header, records: Records, first: Records) -> ReportMoment | None:
+    """Returns the first job that ends in one of two runs and not then in the other, if any.
+
+    What only one of them saw, the other having been interrupted, is no difference.
+    """
+    for ends in zip_longest(_ends(records), _ends(first)):
+        if ends[0] != ends[1]:
+            finish_ns, task, job, response_ns = min(end for end in ends if end is not None)
+            if finish_ns > min(end_ns(records), end_ns(first)):
+                break
+            who = header["tasks"][task]["domain"], header["tasks"][task]["name"]
+            release_ns = finish_ns - response_ns
+            return ReportMoment(FIRST_DIFFERENCE, who, task, job, release_ns, 0, finish_ns)
+    return None
+
+
+def _ends(records: Records) -> Iterator[tuple[int, int, int, int]]:
+    """When jobs end, with their task, number and response."""
+    for chunk in chunks(records):
+        done = chunk[chunk["kind"] == Kind.COMPLETE]
+        yield from zip(
+            *(done[key].tolist() for key in ("time_ns", "task", "job", "value")), strict=True
+        )
+
+
+def read_through(
+    header: Header,
+    records: Records,
+    meter: Meter,
+    seen: Seen,
+    overview: Overview | None = None,
+) -> tuple[dict[Task, Distribution], list[ReportMoment]]:
+    """Returns how responses are distributed in a whole trace, and the moments worth looking at.
+
+    The overview sees the trace too. It is read once, and once more if there are flows.
+    """
+    responses, survey = ResponseCounts(header), Survey(header, seen)
+    for chunk in meter.chunks(records):
+        responses.add(chunk)
+        survey.add(chunk)
+        if overview:
+            overview.add(chunk)
+    moments = survey.found()
+    if header.get("flows"):
+        moments += flow_moments(header, meter.chunks(records), end_ns(records), seen)
+    return responses.found(), moments
+
+
+def passes(header: Header) -> int:
+    """Returns how often a page reads a trace at most, the timeline included."""
+    return 3 if header.get("flows") else 2

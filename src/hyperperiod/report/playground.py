@@ -29,14 +29,14 @@ BESIDE: Final = "hyperperiod-playground.html"
 
 
 def parts_of(system: System, file: str, seed: int = 1) -> list[dict[str, Any]]:
-    """The parts of a system, whose interfaces are known, as the page is told them: `describe`.
+    """The parts of a system as the page is told them: `describe`, with its interfaces computed.
 
     The page chooses how long a run is. InputError about `file` for what the simulator or the page
     does not run.
     """
     if system.major_frame_ns is not None:
         raise InputError(file, None, "policy", "table", "a policy with servers")
-    parts = describe(system, 1, seed)
+    parts = describe(resolve(system), 1, seed)
     parts[0]["horizon_ns"] = None
     vcpus = Counter(one["pcpu"] for one in parts if one["part"] in ("add_vcpu", "add_change"))
     vcpus.pop(None, None)
@@ -61,7 +61,7 @@ def open_in_playground(report: Path, system: System | None, seed: int | None = N
     if system is None or not is_plain or not resources.PLAYGROUND.is_file():
         return None
     with suppress(InputError, MissingError, OSError):
-        parts = parts_of(resolve(system), system.name, 1 if seed is None else seed)
+        parts = parts_of(system, system.name, 1 if seed is None else seed)
         made, beside = resources.PLAYGROUND.read_bytes(), report.with_name(BESIDE)
         if not beside.exists() or beside.read_bytes() != made:
             with whole_file(str(beside), "--report") as draft:

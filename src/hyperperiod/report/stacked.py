@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The timelines of several runs of one system as one, so that they are moved and zoomed together.
 
-Pcpus, vcpus and tasks of the runs take turns: number n of run r of R runs is number n * R + r, and
-the script finds whose one is by the remainder. Servers take turns too, but not all policies have
-them, so that their names say the run. Domains are the same for all. The page holds the start of
-each run up to one instant, and all of them where they are short.
+Pcpus, vcpus, tasks and flows of the runs take turns: number n of run r of R runs is number
+n * R + r, and the script finds whose one is by the remainder. Servers take turns too, but not all
+policies have them, so that each says its run. Domains are the same for all. The page holds windows
+of all runs between the same instants, and all of them where they are short.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,19 +14,23 @@ from typing import Final, TypeVar
 from hyperperiod.report.meter import Meter
 from hyperperiod.report.overview import Overview, OverviewData
 from hyperperiod.report.timeline import (
+    MomentData,
     ServerData,
     TimelineData,
     WindowData,
-    first_view_ns,
     timeline,
 )
-from hyperperiod.report.windows import Chosen, starts
+from hyperperiod.report.windows import Chosen
 from hyperperiod.trace.format import Header, Records
 
 _SPAN: Final = 8
 """Numbers of an interval in the data ..."""
 _IDS: Final = (2, 3, 5)
 """... and which of them name vcpus or a task."""
+_ITEM: Final = 5
+"""Numbers of an item at a hop in the data ..."""
+_NAMES: Final = (0, 3)
+"""... and which of them name the flow and the task."""
 
 Row = TypeVar("Row")
 
@@ -48,14 +52,13 @@ def stacked(
     names: Sequence[str],
     traces: Sequence[tuple[Header, Records]],
     overviews: Sequence[Overview | None],
+    chosen: Sequence[Chosen],
     meter: Meter,
 ) -> TimelineData:
     """The data of one timeline with the rows of all runs, which are named so."""
-    first_ns = max(first_view_ns(header) for header, _ in traces)
-    windows = starts([records for _, records in traces], first_ns)
     runs = [
-        timeline(header, records, Chosen([window], [], {}), meter, one.found() if one else None)
-        for (header, records), window, one in zip(traces, windows, overviews, strict=True)
+        timeline(*trace, own, meter, one.found() if one else None)
+        for trace, own, one in zip(traces, chosen, overviews, strict=True)
     ]
     servers = sorted(
         (one["vcpu"] < 0, one["vcpu"], run, at)
@@ -70,8 +73,12 @@ def stacked(
         "domains": runs[0]["domains"],
         "vcpus": _turns([data["vcpus"] for data in runs]),
         "tasks": _turns([data["tasks"] for data in runs]),
-        "servers": [_server(runs[run]["servers"][at], run, names) for run, at in places],
-        "windows": [_window([data["windows"][0] for data in runs], places)],
+        "servers": [_server(runs[run]["servers"][at], run, len(runs)) for run, at in places],
+        "flows": _turns([data["flows"] for data in runs]),
+        "windows": [
+            _window(parts, places, names)
+            for parts in zip(*(data["windows"] for data in runs), strict=True)
+        ],
         "overview": _overview([data["overview"] for data in runs], places),
     }
 
@@ -86,30 +93,43 @@ def _number(number: int, run: int, runs: int) -> int:
     return number * runs + run if number >= 0 else number
 
 
-def _server(server: ServerData, run: int, names: Sequence[str]) -> ServerData:
-    name = f"{names[run]}: {server['name']}"
-    return {**server, "vcpu": _number(server["vcpu"], run, len(names)), "name": name}
+def _server(server: ServerData, run: int, runs: int) -> ServerData:
+    return {**server, "vcpu": _number(server["vcpu"], run, runs), "run": run}
 
 
-def _window(windows: Sequence[WindowData], places: Sequence[tuple[int, int]]) -> WindowData:
+def _window(
+    windows: Sequence[WindowData], places: Sequence[tuple[int, int]], names: Sequence[str]
+) -> WindowData:
     """Returns the windows of all runs as one; `places`: the run and place of each server."""
+    moments: list[MomentData] = []
     for run, window in enumerate(windows):
         for spans in window["pcpus"]:
-            for field in _IDS:
-                spans[field::_SPAN] = [
-                    _number(one, run, len(windows)) for one in spans[field::_SPAN]
-                ]
+            _renumber(spans, _SPAN, _IDS, run, len(windows))
+        _renumber(window["items"], _ITEM, _NAMES, run, len(windows))
+        for moment in window["moments"]:
+            task, flow = (_number(moment[key], run, len(windows)) for key in ("task", "flow"))
+            title = f"{names[run]}: {moment['title']}"
+            moments.append({**moment, "title": title, "task": task, "flow": flow})
     swaps = {tuple(swap) for window in windows for swap in window["swaps"]}
     return {
         **windows[0],
+        "start": max(window["start"] for window in windows),
         "end": max(window["end"] for window in windows),
         "records": sum(window["records"] for window in windows),
         "pcpus": _turns([window["pcpus"] for window in windows]),
         "points": [windows[run]["points"][at] for run, at in places],
         "jobs": _turns([window["jobs"] for window in windows]),
         "waiting": _turns([window["waiting"] for window in windows]),
+        "items": list(chain.from_iterable(window["items"] for window in windows)),
         "swaps": [list(swap) for swap in sorted(swaps)],
+        "moments": moments,
     }
+
+
+def _renumber(flat: list[int], stride: int, fields: Sequence[int], run: int, runs: int) -> None:
+    """Makes numbers of a run in these fields of a flat list those among all runs."""
+    for field in fields:
+        flat[field::stride] = [_number(one, run, runs) for one in flat[field::stride]]
 
 
 def _overview(

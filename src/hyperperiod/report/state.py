@@ -23,7 +23,8 @@ class State:
     """The state of a run after the records so far.
 
     `decisions`: the last run or idle record of each pcpu that has one. `in_flight`: the release
-    records of jobs that are not complete, oldest first. Remaining budgets are those at the last
+    records of jobs that are not complete, oldest first; `carried`: the records that say which items
+    they carry. Remaining budgets are those at the last
     charge or refill: a payer of now has less by what it has used since.
     """
 
@@ -36,6 +37,7 @@ class State:
         self._remaining_ns = np.zeros(_IDS, np.int64)
         self._refilled = np.zeros(_IDS, np.bool_)
         self.in_flight: Records = np.empty(0, RECORD)
+        self.carried: Records = np.empty(0, RECORD)
 
     @property
     def decisions(self) -> Records:
@@ -66,6 +68,7 @@ class State:
         self._decide(decided)
         self._account(chunk)
         self.in_flight = unfinished(self.in_flight, chunk)
+        self.carried = unfinished(self.carried, chunk, Kind.ITEM)
 
     def _decide(self, decided: Records) -> None:
         """A vcpu that goes on with another task has a new record, but nothing else changes."""
@@ -105,13 +108,14 @@ class State:
         twin._remaining_ns = self._remaining_ns.copy()
         twin._refilled = self._refilled.copy()
         twin.in_flight = self.in_flight
+        twin.carried = self.carried
         return twin
 
 
-def unfinished(before: Records, chunk: Records) -> Records:
-    """The release records of jobs that are open after the chunk; `before`: those open before it."""
+def unfinished(before: Records, chunk: Records, kind: Kind = Kind.RELEASE) -> Records:
+    """The records of a kind, of jobs that are open after a chunk; `before`: those before it."""
     kinds = chunk["kind"]
-    released = np.concatenate((before, chunk[kinds == Kind.RELEASE]))
+    released = np.concatenate((before, chunk[kinds == kind]))
     return released[~np.isin(job_keys(released), job_keys(chunk[kinds == Kind.COMPLETE]))]
 
 

@@ -16,13 +16,13 @@ from hyperperiod.analysis import Analysis
 from hyperperiod.analysis.certificate import Certificate
 from hyperperiod.analysis.result import AnalysisResult, DomainResult, PaperResult, VcpuResult
 from hyperperiod.hosts import STOCK
-from hyperperiod.hosts.result import RunDomain, RunFlow, RunPeriods, RunResult, RunVcpu
+from hyperperiod.hosts.result import Responses, RunDomain, RunFlow, RunPeriods, RunResult, RunVcpu
 from hyperperiod.model import TABLE, System
 from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
-from hyperperiod.report.distribution import Distribution, ResponseCounts, Task
+from hyperperiod.report.distribution import Distribution, Task
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
-from hyperperiod.report.moments import Survey, flow_moments
+from hyperperiod.report.moments import passes, read_through
 from hyperperiod.report.numbers import duration, times, whole
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
@@ -30,7 +30,7 @@ from hyperperiod.report.playground import open_in_playground
 from hyperperiod.report.timeline import first_view_ns, overview_of, timeline
 from hyperperiod.report.windows import Chosen, choose
 from hyperperiod.runs import policy_verdicts
-from hyperperiod.trace.format import end_ns, is_interrupted, read
+from hyperperiod.trace.format import is_interrupted, read
 
 NAMED: Final = 6
 """How many tasks a sentence names."""
@@ -68,15 +68,18 @@ class TaskRow:
     jobs: int
     misses: int
     dmr: float | None
-    mean_ns: float | None
-    p99_ns: float | None
-    max_ns: float | None
+    response: Responses | None
 
     @property
     def trouble(self) -> float:
         """The rank of the row among those to be seen first: misses, open verdicts, closeness."""
         not_guaranteed = self.deadline_ns is not None and self.schedulable is not True
-        return (self.dmr or 0) * 1e6 + not_guaranteed * 10 + (self.share(self.max_ns) or 0)
+        return (self.dmr or 0) * 1e6 + not_guaranteed * 10 + (self.longest_share or 0)
+
+    @property
+    def longest_share(self) -> float | None:
+        """The longest response as a share of the deadline, None if no job finished."""
+        return self.share(self.response.max) if self.response else None
 
     def share(self, time_ns: float | None) -> float | None:
         """A time as a share of the deadline, at most 1.5, for the bar in the table."""
@@ -138,9 +141,7 @@ class FlowRow:
     dropped: int
     misses: int
     dmr: float | None
-    mean_ns: int | None
-    p99_ns: int | None
-    max_ns: int | None
+    response: Responses | None
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ def write_report(
     if any(one.departs for one in result.recorded):
         analysis = _without_bounds(analysis)
     colors = {domain.name: color(index) for index, domain in enumerate(system.domains)}
-    read_trace = None if trace_path is None else _read_trace(trace_path, progress)
+    read_trace = None if trace_path is None else _read_trace(trace_path, result, progress)
     found = {} if read_trace is None else read_trace.responses
     chosen = None if read_trace is None else read_trace.chosen
     cut = result.interrupted or not (read_trace is None or read_trace.complete)
@@ -229,25 +230,21 @@ class ReadTrace:
     complete: bool
 
 
-def _read_trace(path: Path, progress: Progress) -> ReadTrace:
+def _read_trace(path: Path, result: RunResult, progress: Progress) -> ReadTrace:
     """All that the page shows of a trace, which is read in chunks, two or three times."""
     header, records = read(path)
-    flows = bool(header.get("flows"))
-    meter = Meter(progress, len(records) * (3 if flows else 2))
-    responses, survey = ResponseCounts(header), Survey(header)
+    seen = {
+        (domain.name, task.name): task.response_ns
+        for domain in result.domains
+        for task in domain.tasks
+    } | {("flow", flow.name): flow.response_ns for flow in result.flows}
+    meter = Meter(progress, len(records) * passes(header))
     overview = overview_of(header, records)
-    for chunk in meter.chunks(records):
-        responses.add(chunk)
-        survey.add(chunk)
-        if overview:
-            overview.add(chunk)
-    moments = survey.found()
-    if flows:
-        moments += flow_moments(header, meter.chunks(records), end_ns(records))
+    responses, moments = read_through(header, records, meter, seen, overview)
     chosen = choose(records, moments, first_view_ns(header))
     data = timeline(header, records, chosen, meter, overview.found() if overview else None)
     meter.finish()
-    return ReadTrace(data, chosen, responses.found(), not is_interrupted(header, records))
+    return ReadTrace(data, chosen, responses, not is_interrupted(header, records))
 
 
 def verdicts(system: System, analysis: AnalysisResult, result: RunResult) -> list[Statement]:
@@ -455,9 +452,7 @@ def task_rows(
             jobs=seen.jobs,
             misses=seen.misses,
             dmr=seen.dmr,
-            mean_ns=seen.response_ns.mean if seen.response_ns else None,
-            p99_ns=seen.response_ns.p99 if seen.response_ns else None,
-            max_ns=seen.response_ns.max if seen.response_ns else None,
+            response=seen.response_ns,
         )
         for domain, judged, given in zip(
             system.domains, analysis.domains, result.domains, strict=True
@@ -498,9 +493,7 @@ def flow_rows(system: System, analysis: AnalysisResult, result: RunResult) -> li
             dropped=seen.dropped,
             misses=seen.misses,
             dmr=seen.dmr,
-            mean_ns=seen.response_ns.mean if seen.response_ns else None,
-            p99_ns=seen.response_ns.p99 if seen.response_ns else None,
-            max_ns=seen.response_ns.max if seen.response_ns else None,
+            response=seen.response_ns,
         )
         for flow, found, seen in zip(system.flows, analysis.flows, result.flows, strict=True)
     ]

@@ -22,6 +22,7 @@ from hyperperiod.report.windows import Chosen, ReportWindow, is_whole, view_of
 from hyperperiod.trace.format import (
     EXTRA,
     NONE,
+    RECORD,
     SECOND_PAYER,
     SPARE,
     STOLEN,
@@ -30,6 +31,7 @@ from hyperperiod.trace.format import (
     Records,
     end_ns,
     has_one_spare,
+    item_of,
     server_name,
     signed,
 )
@@ -67,19 +69,24 @@ class TaskData(TypedDict):
 
 
 class ServerData(TypedDict):
-    """A server by the id that intervals and points use for it, with its interface (ns)."""
+    """A server by the id that intervals and points use for it, with its run and interface (ns)."""
 
     vcpu: int
+    run: int
     name: str
     budget: int
     period: int
 
 
 class MomentData(TypedDict):
-    """A moment that is offered, and what of the window is seen then; `task` is -1 for an item."""
+    """A moment that is offered, and what of the window is seen then.
+
+    It is a job, `flow` being -1, or an item of a flow, `task` being -1 and `job` its number.
+    """
 
     title: str
     task: int
+    flow: int
     job: int
     release: int
     finish: int
@@ -98,6 +105,7 @@ class WindowData(TypedDict):
     points: list[list[int]]
     jobs: list[list[int]]
     waiting: list[int]
+    items: list[int]
     swaps: list[list[int | str]]
     moments: list[MomentData]
 
@@ -115,6 +123,7 @@ class TimelineData(TypedDict):
     vcpus: list[VcpuData]
     tasks: list[TaskData]
     servers: list[ServerData]
+    flows: list[str]
     windows: list[WindowData]
     overview: OverviewData | None
 
@@ -176,12 +185,14 @@ def timeline(
         "servers": [
             {
                 "vcpu": _id(server),
+                "run": 0,
                 "name": server_name(header, server),
                 "budget": budget_ns,
                 "period": period_ns,
             }
             for server, (budget_ns, period_ns) in interfaces.items()
         ],
+        "flows": _flow_names(header),
         "windows": [
             _window(header, records, window, state, budgets)
             for window, state in zip(chosen.windows, states, strict=True)
@@ -196,7 +207,9 @@ def _window(
     """Returns what is drawn of one window; what began before it keeps its true beginning."""
     shown = records[window.first : window.last]
     last_ns = end_ns(records)
-    jobs, waiting = _jobs(header, state.in_flight, shown)
+    jobs, waiting = _jobs(header, state.in_flight, shown, window.end_ns)
+    end = np.zeros(1, RECORD)  # a record of no kind: what goes on goes on until then
+    end["time_ns"] = window.end_ns
     return {
         "title": window.title,
         "start": window.start_ns,
@@ -205,16 +218,18 @@ def _window(
         "view": list(window.view),
         "pcpus": [
             _intervals(intervals[intervals["end_ns"] > window.start_ns])
-            for intervals in interval_arrays(header, np.concatenate((state.decisions, shown)))
+            for intervals in interval_arrays(header, np.concatenate((state.decisions, shown, end)))
         ],
         "points": _points(state, shown, window, budgets),
         "jobs": jobs,
         "waiting": waiting,
+        "items": _items(np.concatenate((state.carried, shown[shown["kind"] == Kind.ITEM]))),
         "swaps": [list(swap) for swap in swaps(header, shown)],
         "moments": [
             {
                 "title": moment.title,
                 "task": -1 if moment.task is None else moment.task,
+                "flow": _flow_names(header).index(moment.who[1]) if moment.task is None else -1,
                 "job": moment.number,
                 "release": moment.release_ns,
                 "finish": moment.until_ns(last_ns),
@@ -229,6 +244,10 @@ def domain_names(header: Header) -> list[str]:
     """Returns the names of the domains in the order of the file."""
     entries = [*header["vcpus"], *header["tasks"]]
     return list(dict.fromkeys(entry["domain"] for entry in entries))
+
+
+def _flow_names(header: Header) -> list[str]:
+    return [flow["name"] for flow in header.get("flows", [])]
 
 
 def first_view_ns(header: Header) -> int:
@@ -339,7 +358,18 @@ def _fall(line: list[int], time_ns: int, spent_ns: int) -> None:
         line += [start_ns, line[-1], time_ns, line[-1] - spent_ns]
 
 
-def _jobs(header: Header, in_flight: Records, shown: Records) -> tuple[list[list[int]], list[int]]:
+def _items(came: Records) -> list[int]:
+    """flow, number, hop, task, job of each item at each of its hops, as it came there."""
+    flat: list[int] = []
+    for record in each(came):
+        item = item_of(record.value)
+        flat += [item.flow, item.number, item.hop, record.task, record.job]
+    return flat
+
+
+def _jobs(
+    header: Header, in_flight: Records, shown: Records, until_ns: int
+) -> tuple[list[list[int]], list[int]]:
     """Per task release, deadline, finish, job, missed of each job; 0 or -1 where there is none.
 
     A miss is recorded when the job is done, so one that ends later misses its deadline here too.
@@ -368,7 +398,7 @@ def _jobs(header: Header, in_flight: Records, shown: Records) -> tuple[list[list
     rows: list[list[int]] = [[] for _ in header["tasks"]]
     for (task, _), job in found.items():
         _, deadline_ns, finish_ns, _, _ = job
-        if 0 < deadline_ns < end_ns(shown) and not 0 <= finish_ns <= deadline_ns:
+        if 0 < deadline_ns < until_ns and not 0 <= finish_ns <= deadline_ns:
             job[4] = 1
         rows[task] += job
     return rows, waiting

@@ -3,19 +3,22 @@
 
 A page must stay small, however long the run, so it holds the first records of a trace and windows
 of a few hundred records around moments: the first miss of all, the worst, and the first miss and
-longest response of each task and flow, and its first dropped item, as many as fit. Tables link to
-them by instants.
+longest response of each task and flow, and its first dropped item, as many as fit, then those with
+typical responses. Tables link to them by instants. Runs that stand on one page have windows at the
+same instants.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Final
 
 from hyperperiod.report.moments import (
-    FIRST_DROP,
+    FIRST_DIFFERENCE,
     FIRST_MISS,
     LONGEST,
+    TYPICAL,
     WORST_MISS,
     ReportMoment,
     Who,
@@ -33,7 +36,10 @@ MAX_HEADLINE_RECORDS: Final = 8_000
 WINDOWS: Final = 16
 """How many other windows a page holds at most ..."""
 RECORDS: Final = 24_000
-"""... and how many records they may have together; the last one to fit may go beyond that."""
+"""... and how many records they may have together; the last one to fit may go beyond that.
+
+Several runs on one page share all of these numbers.
+"""
 
 Span = tuple[int, int]
 """Two instants: what the timeline shows."""
@@ -61,28 +67,45 @@ class Chosen:
     """The windows of a page by time, those that matter most, and the views that tables link to.
 
     `headline` has indexes into `windows`, with a view each. `links` are by task or flow and what
-    is asked for, as in `links[("brakes", "wheel"), FIRST_MISS]`.
+    is asked for, as in `links[("brakes", "wheel"), FIRST_MISS]`: a view, and the title of the
+    moment, for several moments may have the same view.
     """
 
     windows: list[ReportWindow]
     headline: list[tuple[int, Span, str]]
-    links: Mapping[tuple[Who, str], Span]
+    links: Mapping[tuple[Who, str], tuple[Span, str]]
 
 
 def choose(records: Records, moments: Sequence[ReportMoment], first_view_ns: int) -> Chosen:
     """The windows for the moments of a run; `first_view_ns`: how much of the start is shown."""
-    last_ns = end_ns(records)
-    wishes = _by_importance(moments, last_ns)
-    windows = _windows(records, wishes, first_view_ns)
+    return choose_each([records], [moments], first_view_ns)[0]
+
+
+def choose_each(
+    runs: Sequence[Records], moments: Sequence[Sequence[ReportMoment]], first_view_ns: int
+) -> list[Chosen]:
+    """The same for runs on one page, and the moments of each; their windows are those of all."""
+    wishes = [
+        _by_importance(own, end_ns(records)) for records, own in zip(runs, moments, strict=True)
+    ]
+    windows = zip(*_windows(runs, wishes, first_view_ns), strict=True)
+    return [
+        _chosen(list(own), wished, end_ns(records))
+        for records, own, wished in zip(runs, windows, wishes, strict=True)
+    ]
+
+
+def _chosen(windows: list[ReportWindow], wishes: Sequence[ReportMoment], last_ns: int) -> Chosen:
+    """The windows of a run with the views of their moments, which are among the wishes."""
     views: dict[ReportMoment, tuple[int, Span]] = {}
-    links: dict[tuple[Who, str], Span] = {}
+    links: dict[tuple[Who, str], tuple[Span, str]] = {}
     for place, window in enumerate(windows):
         for moment in window.moments:
             views[moment] = place, view_of(moment, window, last_ns)
     for moment in (one for one in wishes if one in views):
         if moment.reason == FIRST_MISS or moment.finish_ns is not None:
-            asked = moment.reason if moment.reason in (FIRST_MISS, FIRST_DROP) else LONGEST
-            links.setdefault((moment.who, asked), views[moment][1])
+            asked = LONGEST if moment.reason == WORST_MISS else moment.reason
+            links.setdefault((moment.who, asked), (views[moment][1], moment.title))
     start = (0, windows[0].view, windows[0].title)
     first_two = [moment for moment in wishes[:2] if moment in views]
     heads = [(*views[moment], title) for moment, title in _headline(first_two, last_ns)]
@@ -114,41 +137,63 @@ def starts(runs: Sequence[Records], first_view_ns: int) -> list[ReportWindow]:
 
 
 def _windows(
-    records: Records, wishes: Sequence[ReportMoment], first_view_ns: int
-) -> list[ReportWindow]:
-    """The start and windows for as many of the wishes as fit, by time; none overlaps another."""
-    last_ns = end_ns(records)
-    windows = starts([records], first_view_ns)
-    for moment in wishes:
-        window = next((one for one in windows if one.holds(moment, last_ns)), None)
-        held = sum(one.last - one.first for one in windows[1:])
-        if window is None and len(windows) <= WINDOWS and held < RECORDS:
-            limit = MAX_RECORDS if len(windows) > 2 else MAX_HEADLINE_RECORDS
-            window = _around(records, moment, limit)
-            windows.append(window)
-        if window is not None:
-            window.moments.append(moment)
-    windows.sort(key=lambda window: window.first)
-    merged = windows[:1]
-    for window in windows[1:]:
-        before = merged[-1]
-        if window.first > before.last:
-            merged.append(window)
+    runs: Sequence[Records], wishes: Sequence[Sequence[ReportMoment]], first_view_ns: int
+) -> list[list[ReportWindow]]:
+    """The start and windows for as many of the wishes as fit, by time; none overlaps another.
+
+    Each is a list of its parts, one of each run, and so are the wishes, of which the first of all
+    runs come before their second ones.
+    """
+    windows = [starts(runs, first_view_ns)]
+    ranked = [pair for same in zip_longest(*wishes) for pair in enumerate(same)]
+    for run, moment in ranked:
+        if moment is None:
             continue
-        before.moments += window.moments
-        if window.last > before.last:
-            before.last, before.end_ns = window.last, window.end_ns
+        last_ns = end_ns(runs[run])
+        own = next((parts[run] for parts in windows if parts[run].holds(moment, last_ns)), None)
+        held = sum(one.last - one.first for parts in windows[1:] for one in parts)
+        if own is None and len(windows) <= WINDOWS and held < RECORDS:
+            limit = MAX_RECORDS if len(windows) > 2 else MAX_HEADLINE_RECORDS
+            own = _around(runs[run], moment, MIN_RECORDS // len(runs), limit // len(runs))
+            parts = [_beside(records, own) for records in runs]
+            windows.append([*parts[:run], own, *parts[run + 1 :]])
+        if own is not None:
+            own.moments.append(moment)
+    windows.sort(key=lambda parts: parts[0].start_ns)
+    merged = windows[:1]
+    for parts in windows[1:]:
+        pairs = list(zip(merged[-1], parts, strict=True))
+        if any(one.first > before.last for before, one in pairs):
+            merged.append(parts)
+            continue
+        for before, one in pairs:
+            before.moments += one.moments
+            before.last, before.end_ns = max(before.last, one.last), max(before.end_ns, one.end_ns)
     return merged
 
 
+def _beside(records: Records, window: ReportWindow) -> ReportWindow:
+    """The part of another run between the instants of a window, or up to the end of that run."""
+    start_ns, until_ns = (min(at, end_ns(records)) for at in (window.start_ns, window.end_ns))
+    first, last = _first_of(records, window.start_ns), _first_after(records, until_ns)
+    return replace(
+        window, first=min(first, last), last=last, start_ns=start_ns, end_ns=until_ns, moments=[]
+    )
+
+
 def _by_importance(moments: Sequence[ReportMoment], last_ns: int) -> list[ReportMoment]:
-    """The first miss of all, the worst, then the others; without a miss the longest comes first."""
-    ranked = sorted(moments, key=lambda moment: -moment.ratio(last_ns))
+    """The first miss of all, the worst, then the others; without a miss the longest comes first.
+
+    What differs first from another run goes before all.
+    """
+    ranked = sorted(moments, key=lambda one: (one.reason in TYPICAL, -one.ratio(last_ns)))
     named = [_named(moment, last_ns) for moment in ranked]
     misses = [moment for moment in named if moment.reason == FIRST_MISS]
     first = min(misses, key=lambda moment: moment.deadline_ns, default=None)
-    worst = next((moment for moment in named if moment.reason != FIRST_MISS), None)
-    heads = [moment for moment in (first, worst) if moment is not None]
+    differs = [moment for moment in named if moment.reason == FIRST_DIFFERENCE]
+    others = (moment for moment in named if moment.reason not in (FIRST_MISS, FIRST_DIFFERENCE))
+    worst = next(others, None)
+    heads = [moment for moment in (*differs, first, worst) if moment is not None]
     return [*heads, *(moment for moment in named if moment not in heads)]
 
 
@@ -169,8 +214,8 @@ def _named(moment: ReportMoment, last_ns: int) -> ReportMoment:
     return replace(moment, reason=WORST_MISS) if late else moment
 
 
-def _around(records: Records, moment: ReportMoment, limit: int) -> ReportWindow:
-    """A window with at least LEAST and about `limit` records at most around a moment.
+def _around(records: Records, moment: ReportMoment, least: int, limit: int) -> ReportWindow:
+    """A window with at least `least` and about `limit` records at most around a moment.
 
     The decisive instant is surely in it, and the whole moment if that has no more records.
     """
@@ -179,8 +224,8 @@ def _around(records: Records, moment: ReportMoment, limit: int) -> ReportWindow:
     margin_ns = (until_ns - moment.release_ns) // 2
     first = _first_of(records, max(0, moment.release_ns - margin_ns))
     last = _first_after(records, until_ns + margin_ns)
-    if last - first < MIN_RECORDS:
-        spare = MIN_RECORDS - (last - first)
+    if last - first < least:
+        spare = least - (last - first)
         first, last = first - spare * 2 // 3, last + spare // 3
     elif last - first > limit:
         last = min(last, _first_after(records, decisive_ns) + limit // 8)

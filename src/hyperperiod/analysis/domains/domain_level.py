@@ -58,7 +58,6 @@ from hyperperiod.analysis.verdict import Verdict, all_of, better
 from hyperperiod.model import (
     Budget,
     Domain,
-    GuestKind,
     Interface,
     Order,
     Policy,
@@ -225,7 +224,7 @@ def supply_of(domain: Domain, contract: SupplyContract, components: Sequence[Com
 def require_knowing(domain: Domain, interface: Interface) -> None:
     """NotCovered for a guest that moves jobs, but not away from a vcpu that has lost its pcpu."""
     always_there = interface.budget_ns == interface.period_ns
-    if domain.guest is GuestKind.LINUX and not always_there:
+    if domain.guest.is_linux and not always_there:
         raise NotCovered(LINUX_MOVES)
 
 
@@ -355,7 +354,7 @@ def _judge_by_interface(domain: Domain, contract: SupplyContract) -> DomainVerdi
             whole, verdicts = judge_cluster(component, [supply] * domain.vcpus)
         if cluster is None:
             whole, verdicts = _with_windows(domain, contract, component, whole, verdicts)
-        reason = IN_STEP if domain.windows else _only_sufficient(contract)
+        reason = IN_STEP if domain.windows else only_sufficient(contract)
         if reason:
             whole = _soften(whole, reason)
             verdicts = {name: _soften(verdict, reason) for name, verdict in verdicts.items()}
@@ -412,7 +411,7 @@ def judge_by_windows(
     return ByWindows(supply, found[0], _by_name(component.sources, found[1]))
 
 
-def _only_sufficient(contract: SupplyContract) -> str:
+def only_sufficient(contract: SupplyContract) -> str:
     """Returns why a "no" under this supply is only a lack of proof; empty where it is exact."""
     if contract.lost_ns:
         return "with overheads the test is only sufficient"

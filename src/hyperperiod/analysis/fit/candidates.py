@@ -19,7 +19,8 @@ one comes within 2 % of it.
 
 `lowest`, the bound of a domain, holds for every period on the grid, tried or not: Algorithm 1's
 optimum, or the least of all if the whole range was tried, or the utilization where neither is
-certain. Errors: none; a domain that nothing serves has no candidates, with the reason.
+certain, as with tests that are only sufficient (`are_exact`). Errors: none; a domain that nothing
+serves has no candidates, with the reason.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from hyperperiod.analysis.domains.domain_level import (
 )
 from hyperperiod.analysis.fit.problem import Candidate, FitItem
 from hyperperiod.analysis.overheads import event_cost_ns
-from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, resolve_what_can_be
+from hyperperiod.analysis.resolve import DEFAULT_QUANTUM_NS, are_exact, resolve_what_can_be
 from hyperperiod.analysis.verdict import Verdict
 from hyperperiod.model import Domain, Sbf, Scope, System, format_time
 
@@ -100,7 +101,7 @@ class Candidates:
     lowest: Fraction
     best_ns: int | None = None
     failure: Verdict | None = None  # "no" is a fact, "unknown" all that the tests can tell
-    whole: bool = False  # a period that is not in it serves the domain with no budget
+    whole: bool = False  # nothing else serves the domain: no other period, no less budget
 
 
 class Tabulator:
@@ -113,6 +114,8 @@ class Tabulator:
     def __init__(self, system: System, grid: BudgetGrid, until: float = 0.0) -> None:
         self.system, self.grid, self.until = system, grid, until
         self.coupled = coupled(system)
+        # What is known of the servers beside it may prove that a domain needs less.
+        self._by_itself = system.sbf not in (Sbf.EDP, Sbf.SERVERS)
 
     def given(self, domain: Domain) -> Candidates:
         """The table of a domain whose interface, or its period, the file gives."""
@@ -130,6 +133,8 @@ class Tabulator:
         if budget_ns is None:
             return Candidates({}, Fraction(1), None, failure)
         only = {period_ns: budget_ns}
+        if not self._exact(domain):
+            return Candidates(only, domain.utilization / domain.vcpus, period_ns)
         return Candidates(only, Fraction(budget_ns, period_ns), period_ns, whole=True)
 
     def open(self, domain: Domain, shared: Iterable[int]) -> Candidates:
@@ -152,9 +157,11 @@ class Tabulator:
         if not budgets:
             return Candidates({}, lowest, None, self._failure(domain, failures, whole=whole))
         best_ns = min(budgets, key=lambda p: (Fraction(budgets[p], p), -p))
+        if not (whole and self._exact(domain)):
+            return Candidates(budgets, lowest, best_ns)
         found = Fraction(budgets[best_ns], best_ns)
-        certain = whole and all(verdict.holds is False for verdict in failures)
-        return Candidates(budgets, found if whole else min(found, lowest), best_ns, whole=certain)
+        certain = all(verdict.holds is False for verdict in failures)
+        return Candidates(budgets, found, best_ns, whole=certain)
 
     def _failure(self, domain: Domain, failures: list[Verdict], *, whole: bool) -> Verdict:
         """Why no period will do: as a fact, if none can or all in the range were refused."""
@@ -193,9 +200,19 @@ class Tabulator:
         if found.budget_ns is None:
             return None, floor
         bandwidth = Fraction(found.budget_ns, found.period_ns)
-        # Servers with explicit deadlines may need less than the general bound asks for.
-        certain = found.exact and shape is not Shape.HARMONIC and self.system.sbf is not Sbf.EDP
+        certain = found.exact and shape is not Shape.HARMONIC
+        certain = certain and self._by_itself and are_exact(components, contract)
         return found.period_ns, bandwidth if certain else floor
+
+    def _exact(self, domain: Domain) -> bool:
+        """Whether no budget below the least found serves a domain; else that is all tests say."""
+        if self.coupled or not self._by_itself:
+            return False
+        try:
+            contract = contract_under(self.system.policy, domain, self.system.sbf)
+            return are_exact(components_of(self._settled(domain)), contract)
+        except NotCovered:
+            return False
 
     def _whole_grid(self, domain: Domain) -> Grid:
         """All that may be chosen for a domain, but for a range that was asked for."""

@@ -377,7 +377,7 @@ class _Fit:
             if test.unsure:
                 return "not found", f"{none}, which is only sufficient{tail}"
             if not problem.whole:
-                return "not found", f"{none}; other periods were not tried{tail}"
+                return "not found", f"{none}; other periods or budgets were not tried{tail}"
             return "infeasible", none + tail
         within = f"within {self.options.limit_s:g} s"
         limit = within if self.options.solver else "by the heuristics"
@@ -400,6 +400,8 @@ class _Fit:
             fitted.status, fitted.exhausted = "fitted", False
             return
         fitted.status, fitted.choice, fitted.reason = "not found", None, refused
+        if items_of_flows(self.system, fitted.problem.items) and self.options.within is None:
+            fitted.reason += "; on this grid nor with more budget where flows pass"
 
     def _widened(self, system: System, problem: FitProblem) -> System | None:
         """The system with more budget where flows pass, if that is proved."""

@@ -28,7 +28,7 @@ _SHARES = 16
 def items_of_flows(system: System, items: Sequence[FitItem]) -> list[FitItem]:
     """The domains that flows pass, drivers among them, and whose budgets are not given."""
     drivers = {device.name: device.driver for device in system.devices}
-    passed = {hop.partition(".")[0] for flow in system.flows for hop in flow.hops}
+    passed = {hop.rpartition(".")[0] for flow in system.flows for hop in flow.hops}
     passed |= {drivers[end] for flow in system.flows for end in (flow.via, flow.out) if end}
     given = {domain.name for domain in system.domains if domain.interface is not None}
     return [item for item in items if item.name in passed - given]

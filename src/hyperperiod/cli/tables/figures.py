@@ -68,9 +68,11 @@ def printed_table(printed: Sequence[Printed]) -> Table:
 
 def latency_table(title: str, settings: Sequence[LatencySettingResult], test: str) -> Table:
     """One row per setting and server, the paper's before ours."""
-    response = test == "response"
-    cells = _response_cells if response else _clocktick_cells
-    figures = _RESPONSE if response else _CLOCKTICK
+    cells, figures = _clocktick_cells, _CLOCKTICK
+    if test == "response":
+        cells, figures = _response_cells, _RESPONSE
+        if any(row.handler_ns for setting in settings for row in setting.rows):
+            cells, figures = _handler_cells, [*_RESPONSE[:2], *_HANDLER, *_RESPONSE[2:]]
     table = Table(title, [_SETTING, *words("server", "from"), *figures])
     for setting in settings:
         name = setting.name
@@ -95,6 +97,7 @@ _RESPONSE = [
     *numbers("min", rank=2),
     *numbers("mean", "max", rank=1),
 ]
+_HANDLER = numbers("handler's mean", "handler's max", rank=1)
 
 
 def _share_interval_text(interval: Interval | None) -> str:
@@ -126,3 +129,10 @@ def _response_cells(row: LatencyRow) -> tuple[str, ...]:
         str(waiting) if known else NO_VALUE,
         *(time_text(getattr(found, key, None)) for key in ("min", "mean", "max")),
     )
+
+
+def _handler_cells(row: LatencyRow) -> tuple[str, ...]:
+    """What there is of an answer by a thread, and before it of the handler."""
+    cells = _response_cells(row)
+    handler = (time_text(getattr(row.handler_ns, key, None)) for key in ("mean", "max"))
+    return (*cells[:2], *handler, *cells[2:])

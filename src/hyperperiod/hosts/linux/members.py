@@ -13,7 +13,8 @@ A member is written KIND:WHAT:
                      containerd, CRI-O, LXC or systemd
     vm:NAME          the vcpus of a virtual machine of QEMU or libvirt: vcpu i belongs to the server
                      SERVER.i if there is one, else to SERVER
-    iothread:NAME    its iothreads, which serve its disks where QEMU is told so
+    iothread:NAME    its iothreads and vhost workers, which serve its disks and cards where QEMU is
+                     told so
     emulator:NAME    all other threads of that virtual machine
 
 Threads are those that are there now. What is said by cgroups lasts: libvirt's are those of the
@@ -41,6 +42,10 @@ VCPU_THREAD: Final = re.compile(r"CPU (\d+)/\w+")
 """How QEMU calls the thread of a vcpu, if it names its threads (libvirt has it do so)."""
 IOTHREAD: Final = re.compile(r"IO (?!mon_iothread$)")
 """How QEMU calls the thread of an `-object iothread`; that of its monitor is none."""
+VHOST_WORKER: Final = re.compile(r"vhost-\d+")
+"""How the kernel calls a vhost worker, by the number of the process that owns it. That is QEMU's,
+whose thread it is since Linux 6.4; with vhost's `fork_from_owner_default=N` (6.17) it is of the
+kernel's, as it was before."""
 CONTAINER_FOLDER: Final = re.compile(
     r"(?:(?:docker|libpod|crio|cri-containerd|nspawn|lxc\.payload|machine)[-.])?(.+?)"
     r"(?:\.scope|\.service|\.slice)?"
@@ -116,8 +121,11 @@ def requests(
         cgroup = _libvirt(_virtual_machine(what, host), host)
     if kind == "emulator" and cgroup is not None:
         return [f"attach {server} cgroup={cgroup}/!(vcpu*|iothread*)"]
-    if kind == "iothread" and cgroup is not None and _iothreads(what, host):
-        return [f"attach {server} cgroup={cgroup}/iothread*"]
+    if kind == "iothread" and cgroup is not None:
+        own, workers = _iothreads(what, host)
+        # libvirt leaves vhost workers in the cgroup of the emulator, before which a thread comes.
+        lasting = [f"attach {server} cgroup={cgroup}/iothread*"] if own else []
+        return [*lasting, *(f"attach {server} thread={number}" for number in workers)]
     if kind == "vm" and cgroup is not None:
         own = [index for index, _ in _vcpus(what, host) if f"{server}.{index}" in servers]
         rest = [f"attach {server} cgroup={cgroup}/vcpu*"] if server in servers else []
@@ -155,10 +163,10 @@ def _words(kind: str, what: str, host: KernelFiles) -> list[str]:
         return [
             f"thread={number}"
             for number, comm in host.threads(process)
-            if number not in vcpus and not IOTHREAD.match(comm)
+            if number not in vcpus and not IOTHREAD.match(comm) and not VHOST_WORKER.match(comm)
         ]
     if kind == "iothread":
-        return [f"thread={number}" for number in _iothreads(what, host)]
+        return [f"thread={number}" for found in _iothreads(what, host) for number in found]
     found = [
         number
         for process in sorted(host.processes())
@@ -230,14 +238,18 @@ def _vcpus(name: str, host: KernelFiles) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def _iothreads(name: str, host: KernelFiles) -> list[int]:
-    """The iothreads of a virtual machine."""
-    threads = host.threads(_virtual_machine(name, host))
-    found = [number for number, comm in threads if IOTHREAD.match(comm)]
-    if not found:
+def _iothreads(name: str, host: KernelFiles) -> tuple[list[int], list[int]]:
+    """The iothreads of a virtual machine and its vhost workers."""
+    threads = list(host.threads(_virtual_machine(name, host)))
+    own, workers = (
+        [number for number, comm in threads if pattern.match(comm)]
+        for pattern in (IOTHREAD, VHOST_WORKER)
+    )
+    if not own and not workers:
         allowed = "-object iothread,id=ID, and names of threads: -name NAME,debug-threads=on"
-        raise InputError("", None, "member iothread", f"no iothreads of {name!r}", allowed)
-    return found
+        found = f"no iothreads or vhost workers of {name!r}"
+        raise InputError("", None, "member iothread", found, f"{allowed}; or vhost=on")
+    return own, workers
 
 
 def _libvirt(process: int, host: KernelFiles) -> str | None:

@@ -22,7 +22,6 @@ from hyperperiod.hosts.xen.devicetree import ARGUMENTS_LIMIT, PAGES, SLOTS_OF_PA
 from hyperperiod.model import (
     Change,
     Domain,
-    GuestKind,
     InputError,
     Interface,
     Policy,
@@ -86,7 +85,7 @@ def refuse(system: System) -> None:
         if found > limit:
             raise InputError(system.name, None, what, str(found), f"at most {limit} on Xen")
     for domain in system.domains:
-        if domain.guest is GuestKind.LINUX:
+        if domain.guest.is_linux:
             _refuse_threads(system, domain)
         elif domain.vcpus > 1 and domain.scheduler.is_global:
             _require_whole_pcpus(system, domain)
@@ -114,7 +113,8 @@ def _refuse_threads(system: System, domain: Domain) -> None:
     where = f"domain {domain.name}: "
     for flow in system.flows:
         if any(hop.split(".")[0] == domain.name for hop in flow.hops):
-            found, allowed = f'"linux", and items of {flow.name}', "executive: Linux has no flows"
+            found = f'"{domain.guest}", and items of {flow.name}'
+            allowed = "executive: Linux has no flows"
             raise InputError(system.name, None, f"{where}guest", found, allowed)
     if domain.scheduler.local not in UNRANKED and len(domain.tasks) > LINUX_RANKS:
         allowed = f"at most {LINUX_RANKS} under {domain.scheduler}: Linux has as many priorities"

@@ -23,6 +23,11 @@ VIRTIO_BASE, VIRTIO_INTERRUPT = 0xA00_0000, 48
 PAGES, SLOTS_OF_PAGE = 4, 8
 """QEMU's board `virt`: where the registers of virtio devices begin, their interrupts, and how many
 pages of how many devices there are."""
+FIRST_SHARED_INTERRUPT = 32
+"""Device trees count interrupts of devices from here."""
+RISING_EDGE = 1
+GUEST_RAM = 0x4000_0000
+"""Where a domain has its memory."""
 ARGUMENTS_LIMIT = 1000
 """Characters of a domain's arguments; Xen stops the boot at 1024."""
 
@@ -144,17 +149,28 @@ _WITHOUT_RANDOMNESS = (
 )
 
 
-def given_tree(cards: Sequence[Card]) -> str:
-    """The source of the tree by which Xen knows which devices of the board a domain is given."""
+def given_tree(cards: Sequence[Card], memory_address: int, memory_bytes: int) -> str:
+    """The source of the tree by which Xen knows which devices of the board a domain is given.
+
+    What is not for Xen the domain finds in its own tree, with Xen's interrupt controller. A card
+    sees the machine's memory, where the domain's is at `memory_address`.
+    """
     nodes = "".join(map(_given, cards))
+    seen = " ".join(map(_cells, (memory_address, GUEST_RAM, memory_bytes)))
     return (
         "/dts-v1/;\n"
         "/ {\n"
         "\t#address-cells = <2>;\n"
         "\t#size-cells = <2>;\n"
+        "\tgic: gic {\n"
+        "\t\t#interrupt-cells = <3>;\n"
+        "\t\tinterrupt-controller;\n"
+        "\t};\n"
         "\tpassthrough {\n"
         '\t\tcompatible = "simple-bus";\n'
+        "\t\tinterrupt-parent = <&gic>;\n"
         "\t\tranges;\n"
+        f"\t\tdma-ranges = <{seen}>;\n"
         "\t\t#address-cells = <2>;\n"
         "\t\t#size-cells = <2>;\n"
         f"{nodes}"
@@ -168,7 +184,9 @@ def _given(card: Card) -> str:
     return (
         f"\t\tcard@{card.address:x} {{\n"
         '\t\t\tcompatible = "virtio,mmio";\n'
-        f"\t\t\treg = <{page} {size}>;\n"
+        f"\t\t\treg = <{_cells(card.address)} {_cells(PAGE_BYTES // SLOTS_OF_PAGE)}>;\n"
+        f"\t\t\tinterrupts = <0 {card.interrupt - FIRST_SHARED_INTERRUPT} {RISING_EDGE}>;\n"
+        "\t\t\tdma-coherent;\n"
         f"\t\t\txen,reg = <{page} {size} {page}>;\n"
         f'\t\t\txen,path = "/{card.node}";\n'
         "\t\t\txen,force-assign-without-iommu;\n"

@@ -17,7 +17,7 @@ from hyperperiod.hosts.build_job import BuildJob
 from hyperperiod.hosts.xen.build.dom0 import Image
 from hyperperiod.hosts.xen.build.hypervisor import FLAVOURS, is_current
 from hyperperiod.hosts.xen.build.programs import executive_is_current
-from hyperperiod.model import MissingError
+from hyperperiod.model import GuestKind, MissingError
 from hyperperiod.resources import build_folder
 
 LINUX_RAM_BYTES = 160 << 20
@@ -108,11 +108,16 @@ def can_keep_in_step() -> bool:
     return True
 
 
-def linux() -> tuple[Path, Path]:
-    """The guest that runs the tasks of a domain as threads: its kernel, its initial file system."""
+def linux(kind: GuestKind) -> tuple[Path, Path, Path]:
+    """The guest that runs the tasks of a domain as threads: its kernel, its initial file system,
+    and what that has beside if there is a network card.
+    """
     what = "the Linux that runs a domain's tasks inside its VM"
-    kernel = _built("guests/linux/linux.bin", what, "linux-guest")
-    return kernel, _built("guests/linux/initramfs.cpio", what, "linux-guest")
+    kernel, files, driver = (
+        _built(f"guests/{kind}/{name}", what, f"{kind}-guest")
+        for name in ("linux.bin", "initramfs.cpio", "driver.cpio")
+    )
+    return kernel, files, driver
 
 
 def tool(name: str) -> Path:

@@ -196,25 +196,26 @@ def lay_out(machine: XenMachine, folder: Path, base: int = MODULES_BASE) -> Layo
             ramdisk.write_bytes(data)
         return place(ramdisk)
 
-    def place_tree(cards: Sequence[Card], number: int) -> Module:
+    def place_tree(guest: Guest, memory: int, number: int) -> Module:
         source, tree = folder / f"given{number}.dts", folder / f"given{number}.dtb"
-        source.write_text(given_tree(cards))
+        source.write_text(given_tree(guest.cards, memory, guest.memory_bytes))
         _compile_tree(source, tree, tool(DTC))
         return place(tree)
 
-    modules: list[tuple[Module, Module | None, Module | None]] = []
+    modules: list[tuple[Module, Module | None]] = []
     for number, guest in enumerate(machine.guests):
         ramdisk = None if guest.ramdisk is None else place_ramdisk(guest.ramdisk, str(number))
-        given = place_tree(guest.cards, number) if guest.cards else None
-        modules.append((place(guest.image), ramdisk, given))
+        modules.append((place(guest.image), ramdisk))
     control = None
     if machine.control is not None:
         control = place(machine.control[0]), place_ramdisk(machine.control[1], "-control")
     places: list[GuestMemory] = []
     end = _round_up(end, GUEST_ALIGN)
-    for guest, (kernel, loaded, given) in zip(machine.guests, modules, strict=True):
-        places.append(GuestMemory(end, kernel, loaded, end + guest.ring_offset, given))
-        end = _round_up(end + guest.memory_bytes, GUEST_ALIGN)
+    for number, guest in enumerate(machine.guests):
+        memory, end = end, end + guest.memory_bytes
+        given = place_tree(guest, memory, number) if guest.cards else None
+        places.append(GuestMemory(memory, *modules[number], memory + guest.ring_offset, given))
+        end = _round_up(end, GUEST_ALIGN)
     channels = []
     for channel in machine.channels:
         channels.append(end)
@@ -298,7 +299,8 @@ def _network(machine: XenMachine) -> list[str]:
     for card in cards:
         name = f"card{card.slot}"
         words += ["-netdev", f"hubport,id={name},hubid={card.number}"]
-        words += ["-device", f"virtio-net-device,netdev={name},bus=virtio-mmio-bus.{card.slot}"]
+        bus = f"bus=virtio-mmio-bus.{card.slot}"
+        words += ["-device", f"virtio-net-device,netdev={name},{bus},iommu_platform=on"]
     return words
 
 

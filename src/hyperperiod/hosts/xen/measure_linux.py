@@ -23,7 +23,7 @@ from hyperperiod.hosts.xen.build.source import VERSION
 from hyperperiod.hosts.xen.images import QEMU
 from hyperperiod.hosts.xen.machine import rings_at_horizon
 from hyperperiod.hosts.xen.plan import XenOptions, plan
-from hyperperiod.measured import LINUX, Number, Section, command, version
+from hyperperiod.measured import Number, Section, command, version
 from hyperperiod.model import (
     Domain,
     FailedError,
@@ -39,33 +39,33 @@ HORIZON_NS: Final = 8_000_000_000
 GAPS: Final = ("wake", "job", "preempt", "tick", "sleep")
 
 
-def measure() -> Section:
-    """Boot, look, and say what was found, as a section of measured numbers.
+def measure(guest: GuestKind) -> Section:
+    """Boot, look, and say what was found of that kernel, as a section of measured numbers.
 
     Raises MissingError when a tool or an image is not there, FailedError when the machine does not
     do what it should.
     """
-    machine = plan(RunRequest(_system(), HORIZON_NS), XenOptions())
-    (hypervisor,), (guest,) = rings_at_horizon(machine)
+    machine = plan(RunRequest(_system(guest), HORIZON_NS), XenOptions())
+    (hypervisor,), (ring,) = rings_at_horizon(machine)
     longest: dict[str, int] = {}
-    found = [*gaps(guest.since_epoch()), *_sleeps(hypervisor.records, guest.since_epoch())]
+    found = [*gaps(ring.since_epoch()), *_sleeps(hypervisor.records, ring.since_epoch())]
     for name, span_ns in found:
         longest[name] = max(span_ns, longest.get(name, 0))
     missing = [name for name in GAPS if name not in longest]
     if missing:
         raise FailedError(f"nothing was seen of: {', '.join(missing)}")
     numbers = {name: Number(longest[name], "ns") for name in GAPS}
-    ready_ns = guest.header.reserved * 1_000_000_000 // guest.header.frequency_hz
+    ready_ns = ring.header.reserved * 1_000_000_000 // ring.header.frequency_hz
     numbers["ready"] = Number(ready_ns, "ns")
     on = f"Debian's 6.12 on Xen {VERSION} in {version(QEMU)}, an instruction takes a nanosecond"
-    return Section(command(LINUX), on, numbers)
+    return Section(command(guest), on, numbers)
 
 
-def _system() -> System:
+def _system(guest: GuestKind) -> System:
     interface = Interface(period_ns=10_000_000, budget_ns=10_000_000)
     alone = Domain(
         name="linux",
-        guest=GuestKind.LINUX,
+        guest=guest,
         scheduler=Scheduler.FP,
         interface=interface,
         tasks=TASKS,

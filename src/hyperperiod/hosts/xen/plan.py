@@ -37,7 +37,6 @@ from hyperperiod.hosts.xen.machine import MIB, Guest, XenMachine
 from hyperperiod.hosts.xen.outside import outside
 from hyperperiod.model import (
     Domain,
-    GuestKind,
     Slack,
     System,
     vcpus_of,
@@ -103,8 +102,8 @@ def plan(request: RunRequest, options: XenOptions, *, boot_times: int = 1) -> Xe
             memory_bytes=memory_bytes,
             rate=ICOUNT_RATE if icount else 0,
         )
-        guest = guest_of(system, number, words, memory_bytes)
-        guests.append(replace(guest, cards=cards_of(system, domain)))
+        cards = cards_of(system, domain)
+        guests.append(guest_of(system, number, words, memory_bytes, cards))
     if system.devices:
         guests.append(
             outside(
@@ -142,33 +141,47 @@ def cards_of(system: System, domain: Domain) -> tuple[Card, ...]:
     )
 
 
-def guest_of(system: System, number: int, words: Sequence[str], memory_bytes: int) -> Guest:
-    """The guest of a domain (from 0), which is told these words."""
+def guest_of(
+    system: System,
+    number: int,
+    words: Sequence[str],
+    memory_bytes: int,
+    cards: tuple[Card, ...] = (),
+) -> Guest:
+    """The guest of a domain (from 0), which is told these words and has these cards."""
     domain = system.domains[number]
-    if domain.guest is GuestKind.LINUX:
-        return _linux_guest(words, memory_bytes, domain.vcpus)
+    if domain.guest.is_linux:
+        return _linux_guest(domain, words, memory_bytes, cards)
     line, rest = command_line.split_words(words, command_line.arguments_limit(system, number))
-    return Guest(executive(), line, memory_bytes, vcpus=domain.vcpus, ramdisk=rest)
+    return Guest(executive(), line, memory_bytes, vcpus=domain.vcpus, ramdisk=rest, cards=cards)
 
 
-def _linux_guest(words: Sequence[str], memory_bytes: int, vcpus: int) -> Guest:
-    """Linux, which is told the words in a file: its own command line is too short for them."""
-    kernel, files = linux()
+def _linux_guest(
+    domain: Domain, words: Sequence[str], memory_bytes: int, cards: tuple[Card, ...]
+) -> Guest:
+    """Linux, which is told the words in a file: its own command line is too short for them.
+
+    It finds cards by its device tree, and has their driver in its initial file system.
+    """
+    kernel, files, driver = linux(domain.guest)
     told = archive({"words": (" ".join(words) + "\n").encode()})
+    if cards:
+        told += driver.read_bytes()
     return Guest(
         kernel,
         f"{LINUX_ARGUMENTS} mem={LINUX_RAM_BYTES // MIB}M",
         memory_bytes,
-        vcpus=vcpus,
+        vcpus=domain.vcpus,
         ramdisk=files.read_bytes() + told,
         vpl011=True,
         ring_offset=LINUX_RAM_BYTES,
+        cards=cards,
     )
 
 
 def epoch_ns(system: System, *, icount: bool) -> int:
     """When a run begins on the machine's counter: once all guests are ready."""
-    linuxes = sum(domain.guest is GuestKind.LINUX for domain in system.domains)
+    linuxes = sum(domain.guest.is_linux for domain in system.domains)
     guests = len(system.domains) + bool(system.devices)
     if icount:
         return BOOT_NS + guests * BOOT_PER_GUEST_NS + linuxes * BOOT_PER_LINUX_NS
@@ -179,9 +192,12 @@ def epoch_ns(system: System, *, icount: bool) -> int:
 def guest_memory_bytes(system: System, number: int, horizon_ns: int) -> int:
     """Memory of a guest: below its ring, and the ring."""
     ring_bytes = guest_ring_bytes(system, number, horizon_ns)
-    is_linux = system.domains[number].guest is GuestKind.LINUX
-    below = LINUX_RAM_BYTES if is_linux else rings.GUEST_RING_OFFSET
-    return below + _round_up(ring_bytes, 4 * MIB)
+    return ring_offset(system.domains[number]) + _round_up(ring_bytes, 4 * MIB)
+
+
+def ring_offset(domain: Domain) -> int:
+    """Returns how far behind the start of its guest's memory the ring of a domain begins."""
+    return LINUX_RAM_BYTES if domain.guest.is_linux else rings.GUEST_RING_OFFSET
 
 
 def hypervisor_ring_bytes(system: System, horizon_ns: int) -> int:

@@ -45,9 +45,9 @@ from hyperperiod.hosts.xen.changes import changes_made
 from hyperperiod.hosts.xen.machine import HORIZON_REACHED, RunningXen, XenMachine, boot
 from hyperperiod.hosts.xen.plan import MS, XenOptions, plan
 from hyperperiod.hosts.xen.trace_buffers import read_buffers
-from hyperperiod.measured import LINUX, XEN
+from hyperperiod.measured import XEN
 from hyperperiod.measured import read as read_measured
-from hyperperiod.model import FailedError, GuestKind, tasks_of
+from hyperperiod.model import FailedError, tasks_of
 from hyperperiod.trace.format import Header
 
 HOST: Final = "xen"
@@ -56,7 +56,7 @@ XENTRACE: Final = "run.xentrace"
 COMPLAINTS: Final = Complaints(
     re.compile(
         r"hyperperiod: (?!ring of pcpu|horizon reached).*|\(d\d+\) (?:executive|guest): .*"
-        r"|DOM\d+: .*(?:linux-guest:|Kernel panic).*"
+        r"|(?:linux-guest:|Kernel panic).*"
     ),
     "a guest",
     "Xen or a guest",
@@ -238,10 +238,10 @@ def _allow(request: RunRequest, recording: RunRecording, header: Header) -> None
     header["resume_ns"], header["switch_ns"] = pick_allowance(system.pcpus)
     header["job_overhead_ns"] = ITEM_OVERHEAD_NS if channels_of(system) else JOB_OVERHEAD_NS
     for entry, placed in zip(header["tasks"], tasks_of(system), strict=True):
-        if placed.domain.guest is GuestKind.LINUX:
+        if placed.domain.guest.is_linux:
             # With several vcpus one may wait for a lock of another that has no pcpu.
-            alone = placed.domain.vcpus == 1
-            entry["kernel_ns"] = longest_ns(LINUX, "job", "preempt", "tick") if alone else None
+            guest, alone = placed.domain.guest, placed.domain.vcpus == 1
+            entry["kernel_ns"] = longest_ns(guest, "job", "preempt", "tick") if alone else None
             entry["kernel_period_ns"] = TICK_PERIOD_NS
 
 

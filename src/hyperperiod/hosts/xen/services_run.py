@@ -12,7 +12,7 @@ every time, and while dom0 works the VMs stand still, which their servers pay fo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +24,7 @@ from hyperperiod.hosts.qemu import console_log
 from hyperperiod.hosts.replay import replay
 from hyperperiod.hosts.rings import read_ring
 from hyperperiod.hosts.services import (
+    BATCH,
     PAGE,
     ServiceSession,
     SessionRequest,
@@ -34,8 +35,16 @@ from hyperperiod.hosts.xen import services_script
 from hyperperiod.hosts.xen.build.dom0 import Image
 from hyperperiod.hosts.xen.dom0_machine import DOM0, Machine, Ran, require_exact_clock
 from hyperperiod.hosts.xen.images import control_tool, dom0, hypervisor
-from hyperperiod.hosts.xen.services_script import BEFORE_NS, BEGUN, COMPLAINT, PAGES, RING
-from hyperperiod.model import FailedError, InputError
+from hyperperiod.hosts.xen.services_script import (
+    BEFORE_NS,
+    BEGUN,
+    COMPLAINT,
+    PACKETS,
+    PAGES,
+    RING,
+    has_dom0,
+)
+from hyperperiod.model import FailedError, InputError, System
 from hyperperiod.trace.format import Kind, Records
 
 MEMORY_MIB: Final = 3072
@@ -62,11 +71,11 @@ def run_sessions(
     run, a page does not come, or decisions are not those of the core.
     """
     for one in requests:
-        refuse_other(one.run.system)
+        refuse_other(one.run.system, dom0=True)
     if len(requests) > SESSIONS_MOST:
         allowed = f"{SESSIONS_MOST} at most, which the scheduler's ring has room for"
         raise InputError("", None, "sessions", str(len(requests)), allowed)
-    machine, session = _machine(), _session(requests)
+    machine, session = _machine(requests[0].run.system), _session(requests)
 
     def watch(console: str) -> None:
         progress(max(0, len(re.findall(rf"{BEGUN} \d", console)) - 1))
@@ -91,7 +100,7 @@ def _failed(what: str, ran: Ran) -> FailedError:
     return FailedError(what, "\n".join(one[-SHOWN:] for one in shown))
 
 
-def _machine() -> Machine:
+def _machine(system: System) -> Machine:
     require_exact_clock()
     return Machine(
         hypervisor("x86_64"),
@@ -99,7 +108,7 @@ def _machine() -> Machine:
         pcpus=2,
         exact=True,
         shift=0,
-        boot_line=BOOT_LINE,
+        boot_line=BOOT_LINE + (services_script.SHARED_LINE if has_dom0(system) else ""),
         memory_mib=MEMORY_MIB,
     )
 
@@ -107,12 +116,15 @@ def _machine() -> Machine:
 def _session(requests: Sequence[SessionRequest]) -> dict[str, bytes]:
     """The files of dom0's session."""
     image = dom0()
+    busy: dict[str, bytes | str] = {"init": services_script.ALWAYS_BUSY.encode()}
+    more = {f"{BATCH}.cpio": _guest(image, busy)} if has_dom0(requests[0].run.system) else {}
     return {
         "run": services_script.dom0_run(requests).encode(),
         "vif": services_script.VIF.encode(),
         "vmlinuz": image.kernel.read_bytes(),
         "guest.cpio": services_layer().read_bytes() + _own_files(image),
         "hyperperiod-xen": control_tool().read_bytes(),
+        **more,
     }
 
 
@@ -121,17 +133,19 @@ def _own_files(image: Image) -> bytes:
 
     That is a shell, the driver of its network, its first program, and what dom0's orders start.
     """
+    files: dict[str, bytes | str] = {
+        "bin/sh": "busybox",
+        "init": services_script.guest_init().encode(),
+        "session": services_script.ORDERED.encode(),
+        image.network_driver.name: image.network_driver.read_bytes(),
+    }
+    return _guest(image, files)
+
+
+def _guest(image: Image, files: Mapping[str, bytes | str]) -> bytes:
+    """An archive of busybox and these files, by whose `init` a guest begins."""
     busybox = image.busybox.read_bytes()
-    return archive(
-        {
-            **dict.fromkeys(FOLDERS),
-            "bin/busybox": busybox,
-            "bin/sh": "busybox",
-            "init": services_script.guest_init().encode(),
-            "session": services_script.ORDERED.encode(),
-            image.network_driver.name: image.network_driver.read_bytes(),
-        }
-    )
+    return archive({**dict.fromkeys(FOLDERS), "bin/busybox": busybox, **files})
 
 
 def _sessions(requests: Sequence[SessionRequest], ran: Ran) -> list[ServiceSession]:
@@ -146,8 +160,17 @@ def _sessions(requests: Sequence[SessionRequest], ran: Ran) -> list[ServiceSessi
         later_ns, pages = _pages(str(number), ran)
         epoch_ns = int(swap_ns) + later_ns + BEFORE_NS
         own = _since(records, epoch_ns, one.run.horizon_ns)
-        found.append(ServiceSession(own, pages))
+        found.append(ServiceSession(own, pages, _packets(ran.results.get(f"{PACKETS}{number}"))))
     return found
+
+
+def _packets(received: bytes | None) -> int | None:
+    """How many packets dom0 received of the VMs in a session; None where it was not asked."""
+    if received is None:
+        return None
+    counts = [int(one) for one in received.split()]
+    half = len(counts) // 2
+    return sum(counts[half:]) - sum(counts[:half])
 
 
 def _pages(number: str, ran: Ran) -> tuple[int, NDArray[np.void]]:

@@ -35,7 +35,6 @@ from hyperperiod.hosts.stock import (
 from hyperperiod.hosts.xen.trace_buffers import EVENTS, LIMIT_PAGES
 from hyperperiod.model import (
     FailedError,
-    GuestKind,
     Interface,
     Scope,
     System,
@@ -80,9 +79,9 @@ def refuse(system: System, scheduler: Stock) -> None:
         allowed = "1, or a global policy: it gives a vcpu any pcpu"
         raise wrong("pcpus", str(system.pcpus), allowed, scheduler)
     for number, domain in enumerate(system.domains):
-        if domain.guest is GuestKind.LINUX:
+        if domain.guest.is_linux:
             # It would boot within its budgets, and nobody has seen when it is ready then.
-            raise wrong(f"domain[{number}].guest", '"linux"', '"executive"', scheduler)
+            raise wrong(f"domain[{number}].guest", f'"{domain.guest}"', '"executive"', scheduler)
     require_parameters(with_servers(system), MOST_NS)
 
 

@@ -123,8 +123,9 @@ def _contention(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator
 
 
 def _interrupt(scenario: Scenario, measured: Sequence[SettingRows]) -> Iterator[Claim]:
-    def ready(_setting: LatencySetting, policy: Policy) -> bool:
-        return policy.order is not Order.EDF and policy.budget is not Budget.POLLING
+    def ready(setting: LatencySetting, policy: Policy) -> bool:
+        idle = not setting.forks
+        return idle and policy.order is not Order.EDF and policy.budget is not Budget.POLLING
 
     def at_once(_setting: LatencySetting, row: LabRow) -> str | None:
         if row.response is None or row.response.max_ns is None or row.response.unanswered:

@@ -16,7 +16,7 @@ from hyperperiod.papers.latency.settings import Figures, LatencySetting, Scenari
 
 @dataclass(frozen=True)
 class Response:
-    """How long interrupts waited for their handler; `unanswered` are still waiting.
+    """How long interrupts waited for their answer; `unanswered` are still waiting.
 
     The paper prints one figure, which is taken for the mean.
     """
@@ -35,9 +35,10 @@ class LabRow:
     the paper: `longest_tick_ns` of the loops that nothing but ticks lengthened, `longest_ns` of
     all. `gap_ns` is by how much the longest loop exceeds the shortest, 0 where that may be ticks;
     `stretch` how many times as long the slowest run took as if all its loops had been as short as
-    the shortest. What was not measured is None. `series` are the loops of the worst run, or
-    interrupts: when each came, and how long it waited. `seen_ns` are the longest loops of all
-    tests, or the waits of all answered interrupts.
+    the shortest. `response` is until the VM answered: its handler, or where it is Linux with a card
+    a thread; then `handler` is until the handler began. What was not measured is None. `series` are
+    the loops of the worst run, or interrupts: when each came, and how long it waited. `seen_ns` are
+    the longest loops of all tests, or the waits of all answered interrupts.
     """
 
     source: str
@@ -50,6 +51,7 @@ class LabRow:
     gap_ns: int | None = None
     stretch: float | None = None
     response: Response | None = None
+    handler: Response | None = None
     table: int | None = None
     series: Samples | None = field(default=None, repr=False, compare=False)
     seen_ns: Sequence[int] = field(default=(), repr=False, compare=False)
@@ -64,7 +66,6 @@ class LabRow:
     @property
     def result(self) -> LatencyRow:
         """The row as `--json` prints it."""
-        found = self.response
         return LatencyRow(
             source=self.source,
             policy=self.policy,
@@ -77,11 +78,16 @@ class LabRow:
             longest_ns=self.longest_ns,
             gap_ns=self.gap_ns,
             stretch=self.stretch,
-            response_ns=None
-            if found is None
-            else LatencyResponse(min=found.min_ns, mean=found.mean_ns, max=found.max_ns),
-            unanswered=None if found is None else found.unanswered,
+            response_ns=_response_result(self.response),
+            handler_ns=_response_result(self.handler),
+            unanswered=None if self.response is None else self.response.unanswered,
         )
+
+
+def _response_result(found: Response | None) -> LatencyResponse | None:
+    if found is None:
+        return None
+    return LatencyResponse(min=found.min_ns, mean=found.mean_ns, max=found.max_ns)
 
 
 def clocktick_row(
@@ -118,23 +124,31 @@ def clocktick_row(
 STRETCH_FROM_NS = 100_000_000
 
 
-def response_row(source: str, policy: str, answered: Samples, unanswered: int) -> LabRow:
-    """The figures of an interrupt test: when those that were answered came, and how they waited."""
-    waits = answered.length_ns
-    runs = len(waits) + unanswered
-    if len(waits) == 0:
-        return LabRow(source, policy, policy, runs)
-    mean_ns = (2 * int(waits.sum()) + len(waits)) // (2 * len(waits))
-    response = Response(unanswered, int(waits.min()), mean_ns, int(waits.max()))
+def response_row(
+    policy: str, answered: Samples, due: int, handled: Samples | None = None
+) -> LabRow:
+    """Our figures of an interrupt test with so many that were due: when those that were answered
+    came and how they waited, and if known how those waited that were handled.
+    """
     return LabRow(
-        source,
+        "ours",
         policy,
         policy,
-        runs,
-        response=response,
+        due,
+        response=_response(answered, due),
+        handler=None if handled is None else _response(handled, due),
         series=answered,
-        seen_ns=waits.tolist(),
+        seen_ns=answered.length_ns.tolist(),
     )
+
+
+def _response(answered: Samples, due: int) -> Response | None:
+    """The waits of those that were answered of so many; None where there are none."""
+    waits = answered.length_ns
+    if len(waits) == 0:
+        return None
+    mean_ns = (2 * int(waits.sum()) + len(waits)) // (2 * len(waits))
+    return Response(due - len(waits), int(waits.min()), mean_ns, int(waits.max()))
 
 
 def paper_row(scenario: Scenario, setting: LatencySetting, printed: Figures) -> LabRow:

@@ -25,7 +25,7 @@ from hyperperiod.model.units import NS_PER_UNIT
 from hyperperiod.papers.latency.figures import LabRow, clocktick_row, response_row
 from hyperperiod.papers.latency.samples import Samples
 from hyperperiod.papers.latency.settings import LatencySetting, Scenario
-from hyperperiod.trace.format import Call, Records
+from hyperperiod.trace.format import NONE, Call, Records
 
 GOLDEN: Final = 0.618034
 
@@ -47,7 +47,7 @@ def workload_of(scenario: Scenario, setting: LatencySetting, runs: int, offset_n
     """
     if scenario.test == "response":
         return Workload(
-            ("workload=device",)
+            ("workload=device", f"forks={setting.forks}")
             if scenario.device
             else ("workload=response", f"period={setting.pause_ns}"),
             offset_ns,
@@ -88,8 +88,14 @@ def row_of(
     if scenario.test == "response":
         (ring,) = rings
         answers = _of_kind(ring.records, Call.RESPONSE)
-        answered = Samples(_ns(answers["time_ns"], ring), _ns(answers["value"], ring))
-        return response_row("ours", str(policy), answered, _due(setting) - len(answers))
+        by_handler = answers["task"] == NONE
+        handled, answered = (
+            Samples(_ns(some["time_ns"], ring), _ns(some["value"], ring))
+            for some in (answers[by_handler], answers[~by_handler])
+        )
+        if scenario.device and len(answered.length_ns) > 0:
+            return response_row(str(policy), answered, _due(setting), handled)
+        return response_row(str(policy), handled, _due(setting))
     found = [samples for ring in rings for samples in _samples(ring)][:runs]
     return clocktick_row("ours", str(policy), scenario, setting.test_time_ns, found)
 

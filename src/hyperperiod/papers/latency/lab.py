@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from hyperperiod.model import Policy
+from hyperperiod.model import GuestKind, Policy
 from hyperperiod.papers.claim import Claim
 from hyperperiod.papers.latency.claims import claims_of
 from hyperperiod.papers.latency.figures import LabRow, paper_row
@@ -31,7 +32,8 @@ LONGEST_NS: dict[str, int | None] = {"sim": None, "xen": 200_000_000, "linux": 2
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure. `runs` replaces what the settings ask for, `longest_ns` cuts it."""
+    """What to measure. `runs` replaces what the settings ask for, `longest_ns` cuts it. On Xen
+    `guest` is what runs in the VM under test."""
 
     host: str
     scenarios: Sequence[Scenario]
@@ -40,6 +42,16 @@ class Plan:
     runs: int | None = None
     longest_ns: int | None = None
     seed: int = 1
+    guest: GuestKind = GuestKind.EXECUTIVE
+
+    def settings_of(self, scenario: Scenario) -> list[LatencySetting]:
+        """The settings of a scenario that the guest can be in."""
+        return [one for one in scenario.settings if self.guest.is_linux or not one.forks]
+
+    @property
+    def where(self) -> str:
+        """The host, and the guest if that is another than usual, as a title has them."""
+        return f"{self.host} with {self.guest}" if self.guest.is_linux else self.host
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,7 @@ class Results:
         """What `--json` prints of a plan that was measured."""
         return LatencyResult(
             host=plan.host,
+            guest=plan.guest,
             seed=plan.seed,
             policies=tuple(str(policy) for policy in plan.policies),
             quirks=tuple(plan.quirks),
@@ -106,9 +119,9 @@ def measure(plan: Plan, progress: Callable[[int], None] | None = None) -> Result
 
 def _measured(plan: Plan) -> Iterator[tuple[Scenario, LatencySetting, LabRow]]:
     """Our rows, one after the other, with what they are about."""
-    host = host_of(plan.host)
+    host = host_of(plan.host, plan.guest)
     for scenario in plan.scenarios:
-        for setting in scenario.settings:
+        for setting in plan.settings_of(scenario):
             for row in _ours(plan, host, scenario, _cut(plan, setting)):
                 yield scenario, setting, row
 
@@ -126,14 +139,14 @@ def _outcome(
     return ScenarioOutcome(scenario, settings, claims_of(scenario, settings_rows(settings)))
 
 
-def host_of(name: str) -> Measure:
-    """What measures a setting there."""
+def host_of(name: str, guest: GuestKind = GuestKind.EXECUTIVE) -> Measure:
+    """What measures a setting there, on Xen with such a guest."""
     if name == "sim":
         return measure_simulated
     if name == "xen":
         from hyperperiod.papers.latency.on_xen import measure_on_xen
 
-        return measure_on_xen
+        return partial(measure_on_xen, guest=guest)
     from hyperperiod.papers.latency.on_linux import measure_on_linux
 
     return measure_on_linux
@@ -144,7 +157,7 @@ def rows_of(plan: Plan) -> int:
     return sum(
         len(plan.policies) + sum(_shows(quirk, scenario, setting) for quirk in plan.quirks)
         for scenario in plan.scenarios
-        for setting in scenario.settings
+        for setting in plan.settings_of(scenario)
     )
 
 

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 
 import numpy as np
 
+from hyperperiod.model import GuestKind
 from hyperperiod.papers.latency.figures import LabRow
 from hyperperiod.papers.latency.lab import MeasuredSetting, ScenarioOutcome
 from hyperperiod.papers.latency.samples import Samples
@@ -33,6 +35,8 @@ WIDTH, HEIGHT = 340.0, 132.0
 LEFT, RIGHT, TOP, BOTTOM = 50.0, 8.0, 8.0, 22.0
 COLUMNS = 280
 LOOPS = 12
+DECADES = 100.0
+"""Times of which the longest is more than so many of the shortest are drawn logarithmically."""
 SHORTEST_NS, LONGEST_NS = 5e4, 2e8
 MARKS = ((1e5, "100 µs"), (1e6, "1 ms"), (1e7, "10 ms"), (1e8, "100 ms"))
 
@@ -49,14 +53,19 @@ class Strip:
 
 
 def write_latency_page(
-    path: Path, host: str, seed: int, outcomes: Sequence[ScenarioOutcome]
+    path: Path,
+    host: str,
+    seed: int,
+    outcomes: Sequence[ScenarioOutcome],
+    guest: GuestKind = GuestKind.EXECUTIVE,
 ) -> None:
-    """Writes the page of what was measured on a host to `path`."""
+    """Writes the page of what was measured on a host, on Xen with such a guest, to `path`."""
     render(
         path,
         "latency.html.j2",
         title="Latency",
         host=host,
+        guest=guest,
         seed=seed,
         outcomes=outcomes,
         charts={
@@ -75,21 +84,30 @@ def write_latency_page(
 def chart_of(outcome: ScenarioOutcome, one: MeasuredSetting) -> LineChart:
     """Returns the distribution of what was measured in a setting.
 
-    There is a curve for each policy; those that are the same are one, with all their names.
+    There is a curve for each policy; those that are the same are one, with all their names. The
+    axis of times is logarithmic where the longest is many times the shortest.
     """
     loops = outcome.scenario.test == "clocktick"
     rows = [row for row in one.rows if row.source != "paper" and row.runs]
-    x_max = max((max(row.seen_ns, default=0) for row in rows), default=0) * 1.05 or 1.0
+    seen_ns = [time_ns for row in rows for time_ns in row.seen_ns]
+    x_max = max(seen_ns, default=0) * 1.05 or 1.0
+    x_min = min(filter(None, seen_ns), default=x_max) / 1.05
+    is_log = x_max > DECADES * x_min
     curves: dict[tuple[tuple[float, float], ...], list[str]] = {}
     for row in rows:
         name = row.label if row.source == "ours" else f"{row.label} ({row.source})"
         curves.setdefault(_staircase(row, x_max), []).append(name)
     return LineChart(
         "Tests by their longest loop" if loops else "Interrupts by how long they waited",
-        time_scale("longest loop" if loops else "until handled", x_max),
+        time_scale(
+            "longest loop" if loops else "until answered", sqrt(x_min * x_max) if is_log else x_max
+        ),
         Scale("tests" if loops else "interrupts", "%", 0.01),
         [LineSeries(", ".join(names), points, steps=True) for points, names in curves.items()],
+        subtitle="times of 0 stand at the left end" if is_log and 0 in seen_ns else "",
+        x_min=x_min if is_log else 0.0,
         x_max=x_max,
+        x_log=is_log,
         y_max=1.0,
     )
 

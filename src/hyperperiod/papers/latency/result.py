@@ -7,6 +7,7 @@ Times are whole nanoseconds, and what was not measured is null. docs/formats.md 
 from __future__ import annotations
 
 from hyperperiod.experiments.confidence import Interval
+from hyperperiod.model import GuestKind
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.papers.claim import Claim
 
@@ -31,7 +32,7 @@ class LatencyNeighbour(ResultObject):
 
 
 class LatencyResponse(ResultObject):
-    """How long interrupts waited for their handler; the paper has only a mean."""
+    """How long interrupts waited; the paper has only a mean."""
 
     min: int | None
     mean: int
@@ -53,6 +54,7 @@ class LatencyRow(ResultObject):
     gap_ns: int | None
     stretch: float | None
     response_ns: LatencyResponse | None
+    handler_ns: LatencyResponse | None
     unanswered: int | None
 
 
@@ -81,6 +83,7 @@ class LatencyResult(ResultObject):
     """All that was measured; after Ctrl-C up to there."""
 
     host: str
+    guest: GuestKind
     seed: int
     policies: tuple[str, ...]
     quirks: tuple[str, ...]

@@ -74,7 +74,8 @@ class Figures(Part):
 class LatencySetting(Part):
     """One row of a table: the VM under test, its neighbours, and how often it is tested.
 
-    `runs_in_machine` is how often on an emulated machine, if not as often as in the simulator.
+    `runs_in_machine` is how often on an emulated machine, if not as often as in the simulator. With
+    `forks` so many ordinary processes of the VM itself keep its kernel busy, which must be Linux.
     """
 
     name: str
@@ -82,6 +83,7 @@ class LatencySetting(Part):
     pause_ns: PositiveTime = 1_000_000_000
     runs: Count
     runs_in_machine: Count | None = None
+    forks: Annotated[int, Whole(0, 64)] = 0
     under_test: GivenServer
     neighbours: tuple[Neighbour, ...] = ()
     paper: tuple[Figures, ...] = ()

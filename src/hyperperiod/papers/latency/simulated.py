@@ -147,4 +147,4 @@ def _response(policy: Policy, header: Header, records: Records) -> LabRow:
     found = [job for job in jobs(header, records) if job.domain == UNDER_TEST]
     answered = [(job.release_ns, job.start_ns) for job in found if job.start_ns is not None]
     came, began = np.array(answered, np.int64).reshape(-1, 2).T
-    return response_row("ours", str(policy), Samples(came, began - came), len(found) - len(came))
+    return response_row(str(policy), Samples(came, began - came), len(found))

@@ -28,11 +28,13 @@ function dataOf(parts, colors, withSpare) {
   }
   const all = (part) => parts.filter((one) => one.part === part);
   const server = ({ budget_ns: budget, period_ns: period }, vcpu, name) =>
-    ({ vcpu, name, budget, period });
+    ({ vcpu, run: 0, name, budget, period });
   data.servers = all("add_vcpu").flatMap((one, vcpu) =>
     one.best_effort ? [] : [server(one, vcpu, data.vcpus[vcpu].name)]);
   const [spare] = all("set_spare");
   if (withSpare && spare.budget_ns) data.servers.push(server(spare, -2, "spare"));
+  const flows = parts.filter(({ part }) => ["add_flow", "add_closed_flow"].includes(part));
+  data.flows = flows.map(({ name }) => name);
   const periods = (part) => Math.max(0, ...all(part).map((one) => one.period_ns ?? 0));
   const pcpus = Array.from({ length: parts[0].pcpus }, () => []);
   data.windows = [{ view: [0, 2 * (periods("add_vcpu") || periods("add_task"))], pcpus }];
@@ -128,6 +130,13 @@ const windowOf = (() => {
     return found.map((jobs) => [...jobs.values()].flat());
   }
 
+  // flow, number, hop, task, job of each item at each of its hops.
+  function itemsOf(records) {
+    const [HOP, FLOW] = [2 ** 32, 2 ** 48];
+    return records.filter((one) => one.kind === Kind.ITEM).flatMap(({ value, task, job }) =>
+      [Math.floor(value / FLOW), value % HOP, Math.floor((value % FLOW) / HOP), task, job]);
+  }
+
   // One window over all of the records; `data` names pcpus, servers and tasks, `policyOf` the
   // rules of a swap.
   return (records, data, policyOf) => {
@@ -142,6 +151,7 @@ const windowOf = (() => {
       points: pointsOf(records, data.servers, end),
       jobs: jobsOf(records, data.tasks.length),
       waiting: data.tasks.map(() => 0),
+      items: itemsOf(records),
       swaps: swaps.map((one) => [one.time, policyOf(one.value)]),
       moments: [],
     };

@@ -18,6 +18,7 @@
 const showTimeline = (() => {
   const SPAN = 8; // start, end, vcpu, payer, flags, task, job, until
   const JOB = 5; // release, deadline, finish, job, missed
+  const ITEM = 5; // flow, number, hop, task, job
   const NOBODY = -1;
   const SPARE = -2;
   const ALSO = 1;
@@ -29,6 +30,7 @@ const showTimeline = (() => {
   const LONG = 24; // a group with more rows than this is folded ...
   const FEW = 8; // ... to this many at first, and never shows more than this:
   const MOST = 128;
+  const LEGS = 60; // more arrows of flows than this in a view are drawn for one item only
   const CROWD = 20; // records in a pixel: with more, a window is drawn as columns
   const OTHERS = -1; // in the overview: domains that are not told apart, and stolen time
   const WIDE = 12; // columns of so many pixels hide what the trace has ...
@@ -64,6 +66,7 @@ const showTimeline = (() => {
 {% include "timeline/draw.js" %}
 {% include "timeline/tooltip.js" %}
 {% include "timeline/jobs.js" %}
+{% include "timeline/flows.js" %}
 {% include "timeline/differences.js" %}
 {% include "timeline/saving.js" %}
 {% include "timeline/navigation.js" %}
@@ -128,16 +131,18 @@ const showTimeline = (() => {
     rail.replaceChildren(...marks, thumb);
     const elsewhere = Object.assign(new Option("choose a moment", ""), { disabled: true });
     list.replaceChildren(elsewhere, ...data.windows.map(choicesOf));
+    for (const label of list.labels) label.hidden = list.length < 3; // the start alone is no choice
     const { pcpus } = data.windows[0];
     const folded = Math.max(pcpus.length, data.servers.length, data.tasks.length) > LONG;
     document.getElementById("rowtools").hidden = !folded;
     misses = findMisses();
     lastMiss = null;
     ruler = null;
+    const ways = { before: misses, next: misses, worst: misses };
+    if (data.runs.length > 1) ways.same = ways.different = allDifferences();
     for (const button of document.querySelectorAll("[data-do]"))
-      if (["before", "next", "worst"].includes(button.dataset.do))
-        button.disabled = misses.length === 0;
-    go(...first);
+      button.disabled = ways[button.dataset.do]?.length === 0;
+    go(first);
     if (!isNew) return;
     clearTimeout(hashTimer); // the address is as it was
     readHash();

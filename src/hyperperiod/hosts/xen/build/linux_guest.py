@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds the Linux guest.
+"""Builds the Linux guest, with either kernel.
 
-The kernel is Debian trixie's for clouds on arm64, unmodified; the initial file system has one
-program of ours, `init.c` with its files. In front of the kernel is our `doorstep.S`. The kernel's
-package is only unpacked: nothing is installed. The results are guests/linux/linux.bin and
-guests/linux/initramfs.cpio in the job's folder; they are made anew when the package or a source
-changed.
+The kernel is Debian trixie's for clouds on arm64, or its real-time one, unmodified; the initial
+file system has one program of ours, `init.c` with its files. In front of the kernel is our
+`doorstep.S`. Where there is a network card, the kernel's modules for it are there as well. The
+kernel's package is only unpacked: nothing is installed. The results are linux.bin, initramfs.cpio
+and driver.cpio in guests/linux or guests/linux-rt of the job's folder; they are made anew when the
+package or a source changed.
 """
 
 from __future__ import annotations
 
+import lzma
 import shutil
 import subprocess
 import time
@@ -19,7 +21,7 @@ from hyperperiod.hosts import debian
 from hyperperiod.hosts.build_job import BuildError, BuildJob, digest_of, need, prefix_for, step
 from hyperperiod.hosts.cpio import archive
 from hyperperiod.hosts.xen.images import LINUX_RAM_BYTES
-from hyperperiod.model import MissingError
+from hyperperiod.model import GuestKind, MissingError
 from hyperperiod.resources import SOURCES
 
 DOORSTEP = SOURCES / "guests" / "linux" / "doorstep.S"
@@ -27,12 +29,13 @@ PROGRAM = tuple(
     SOURCES / "guests" / name
     for name in (
         *("linux/init.c", "linux/classes.c", "linux/threads.c", "linux/hops.c", "linux/words.c"),
+        "linux/device.c",
         "executive/arguments.c",
     )
 )
 HEADERS = tuple(
     path
-    for folder in ("core", "words", "guests/executive", "guests/linux", "record")
+    for folder in ("core", "words", "guests/board", "guests/executive", "guests/linux", "record")
     for path in sorted((SOURCES / folder).glob("*.h"))
 )
 RING = f"-DRING_OFFSET={LINUX_RAM_BYTES:#x}"
@@ -45,7 +48,12 @@ LIBC = "libc.a"
 LIBC_PACKAGE = "libc6-dev-arm64-cross"
 """What the compiler needs for a program that is not bare metal; it comes without."""
 
-PACKAGES = ("linux-image-cloud-arm64",)
+PACKAGES = {
+    GuestKind.LINUX: "linux-image-cloud-arm64",
+    GuestKind.LINUX_RT: "linux-image-rt-arm64",
+}
+MODULES = ("failover", "net_failover", "virtio_net", "virtio_mmio")
+"""A card's driver, behind what it needs; then who finds the card."""
 FOLDERS = ("dev", "proc", "sys")
 
 ASK_AGAIN_S = 24 * 3600
@@ -72,13 +80,13 @@ def need_tools() -> None:
     debian.need_apt("fetch the Linux guest's kernel")
 
 
-def build(job: BuildJob) -> Path:
+def build(kind: GuestKind, job: BuildJob) -> Path:
     """Kernel and initial file system, unless they are up to date; the folder of the two."""
-    out = job.root / "guests" / "linux"
+    out = job.root / "guests" / kind
     stamp = out / ".stamp"
     if _is_recent(out, stamp):
         return out
-    packages = debian.packages(job.downloads, "arm64", PACKAGES)
+    packages = debian.packages(job.downloads, "arm64", (PACKAGES[kind],))
     key = _key(packages)
     if stamp.is_file() and stamp.read_text() == key:
         stamp.touch()
@@ -86,15 +94,16 @@ def build(job: BuildJob) -> Path:
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     root = out / "packages"
-    with step("the Linux guest"):
+    with step(f"the guest {kind}"):
         for package in packages:
             _run(["dpkg-deb", "-x", str(package), str(root)])
-        kernel = _kernel(root)
+        kernel, modules = _kernel(root), _modules(root)
         shutil.rmtree(root)
         (out / "linux.bin").write_bytes(_doorstep(out, kernel) + kernel)
         _run([f"{prefix_for('arm64')}gcc", *FLAGS, "-o", str(out / "init"), *map(str, PROGRAM)])
         contents = {**dict.fromkeys(FOLDERS), "init": (out / "init").read_bytes()}
         (out / "initramfs.cpio").write_bytes(archive(contents))
+        (out / "driver.cpio").write_bytes(archive({"modules": None, **modules}))
     stamp.write_text(key)
     return out
 
@@ -111,6 +120,15 @@ def _kernel(root: Path) -> bytes:
     return image
 
 
+def _modules(root: Path) -> dict[str, bytes]:
+    """The kernel's modules of MODULES, as the files 0, 1, ... that init.c loads."""
+    found = {path.name.partition(".")[0]: path for path in root.rglob("*.ko.xz")}
+    return {
+        f"modules/{at}": lzma.decompress(found[name].read_bytes())
+        for at, name in enumerate(MODULES)
+    }
+
+
 def _doorstep(out: Path, kernel: bytes) -> bytes:
     """What is executed before that kernel, as long as the way to it."""
     prefix = prefix_for("arm64")
@@ -125,7 +143,7 @@ def _is_recent(out: Path, stamp: Path) -> bool:
     """Whether all is there, from these sources, and apt was asked for new packages today."""
     if not stamp.is_file() or time.time() - stamp.stat().st_mtime > ASK_AGAIN_S:
         return False
-    results = (out / "linux.bin", out / "initramfs.cpio")
+    results = [out / name for name in ("linux.bin", "initramfs.cpio", "driver.cpio")]
     return stamp.read_text().startswith(_key([])) and all(path.is_file() for path in results)
 
 

@@ -38,7 +38,10 @@ TARGETS = {
     ),
     "dom0": Target(dom0.need_tools, dom0.build),
     "xl": Target(toolstack.need_tools, toolstack.build),
-    "linux-guest": Target(linux_guest.need_tools, linux_guest.build),
+    **{
+        f"{kind}-guest": Target(linux_guest.need_tools, partial(linux_guest.build, kind))
+        for kind in linux_guest.PACKAGES
+    },
 }
 
 

@@ -6,9 +6,9 @@
 // Of a window, by the kind of row and its place: start, end, whether it is grave, and a sentence.
 function differences(win) {
   win.differences ||= {
-    pcpu: win.pcpus.map((spans, index, all) => compared(spans, index, all, whoDiffers)),
     task: win.jobs.map((jobs, index, all) => compared(jobs, index, all, (own, first, at) =>
       outcomeDiffers(own, first, at, win))),
+    pcpu: win.pcpus.map((spans, index, all) => compared(spans, index, all, whoDiffers)),
   };
   return win.differences;
 }
@@ -25,8 +25,8 @@ function beside(what, own, first, index) {
 // Stretches of a pcpu in which another vcpu runs than in the first run.
 function whoDiffers(own, first, index) {
   const found = [];
-  const vcpu = (spans, at) => Math.floor(spans[at + 2] / data.runs.length);
-  const pcpu = `pcpu ${Math.floor(index / data.runs.length)}`;
+  const vcpu = (spans, at) => baseOf(spans[at + 2]);
+  const pcpu = `pcpu ${baseOf(index)}`;
   for (let at = 0, other = 0; at < own.length && other < first.length;) {
     const start = Math.max(own[at], first[other]);
     const end = Math.min(own[at + 1], first[other + 1]);
@@ -34,7 +34,7 @@ function whoDiffers(own, first, index) {
       const last = found.at(-1);
       const text = beside(pcpu, whoRuns(own, at), whoRuns(first, other), index);
       if (last && last.end === start && last.text === text) last.end = end;
-      else found.push({ start, end, isGrave: false, text });
+      else found.push({ start, end, isGrave: false, text, pcpu: index });
     }
     if (own[at + 1] === end) at += SPAN;
     else other += SPAN;
@@ -42,33 +42,45 @@ function whoDiffers(own, first, index) {
   return found;
 }
 
-// Jobs whose response, or whether they are late, is not that of the first run: from the instant at
-// which one is done to that at which both are. It is grave if one is late and the other is not.
+// Jobs that end, respond or are late otherwise than in the first run: from the instant at which one
+// is done to that at which both are. It is grave if one is late and the other is not.
 function outcomeDiffers(own, first, index, win) {
-  const places = new Map();
-  for (let at = 0; at < first.length; at += JOB) places.set(first[at + 3], at);
+  const [mine, theirs] = [own, first].map(placesOf);
+  const run = index % data.runs.length;
+  const isComplete = !win.waiting[index] && !win.waiting[index - run];
   const found = [];
-  const response = (jobs, at) => (jobs[at + 2] < 0 ? -1 : jobs[at + 2] - jobs[at]);
-  const words = (jobs, at) => (jobs[at + 4] ? "✗ " : "")
-    + (jobs[at + 2] < 0 ? "not finished here" : timeText(response(jobs, at)));
-  for (let at = 0; at < own.length; at += JOB) {
-    const other = places.get(own[at + 3]);
-    if (other === undefined) continue;
-    const isGrave = own[at + 4] !== first[other + 4];
-    if (!isGrave && response(own, at) === response(first, other)) continue;
-    const ends = [own[at + 2], first[other + 2]].map((end) => (end < 0 ? win.end : end));
-    const what = `${taskName(index)}, job ${own[at + 3]}`;
-    const text = beside(what, words(own, at), words(first, other), index);
-    found.push({ start: Math.min(...ends), end: Math.max(...ends), isGrave, text });
+  for (const job of new Set([...mine.keys(), ...theirs.keys()])) {
+    const [at, other] = [mine.get(job), theirs.get(job)];
+    const both = [outcome(own, at, win), outcome(first, other, win)];
+    const seen = both.filter((one) => one.end !== undefined);
+    // Done in one of them before this window begins, unless it is left out of those that wait.
+    if (seen.length < 2 && !(isComplete && seen[0].release < win.start)) continue;
+    if (["end", "isLate", "text"].every((key) => both[0][key] === both[1][key])) continue;
+    const ends = seen.map((one) => one.end);
+    found.push({
+      start: Math.min(...ends),
+      end: Math.max(...ends),
+      isGrave: seen.length > 1 && both[0].isLate !== both[1].isLate,
+      text: beside(`${taskName(index)}, job ${job}`, both[0].text, both[1].text, index),
+      moment: at === undefined ? momentOf(win, index - run, other) : momentOf(win, index, at),
+    });
   }
   return found;
 }
 
-// All of the page, by time: pairs of an instant and a sentence.
+function outcome(jobs, at, win) {
+  if (at === undefined) return { text: "not in this window" };
+  const [release, , finish, , isLate] = jobs.slice(at, at + JOB);
+  const text = finish < 0 ? "not finished here" : timeText(finish - release);
+  return { release, end: finish < 0 ? win.end : finish, isLate, text: (isLate ? "✗ " : "") + text };
+}
+
+// All of the page, by time: triples of an instant, a sentence and what is to be framed.
 function allDifferences() {
-  data.differences ||= data.windows
-    .flatMap((win) => Object.values(differences(win)).flat(2))
-    .map(({ start, text }) => [start, text]).sort(byTime);
+  const framed = ({ start, end, text, pcpu, moment }) =>
+    moment || { title: text, task: NOBODY, pcpu, release: start, finish: end };
+  data.differences ||= data.windows.flatMap((win) => Object.values(differences(win)).flat(2)
+    .map((one) => [one.start, one.text, { win, moment: framed(one) }])).sort(byTime);
   return data.differences;
 }
 

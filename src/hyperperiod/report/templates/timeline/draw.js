@@ -20,10 +20,11 @@ function draw() {
   for (const { from, to, win } of drawn) {
     if (!win) continue;
     drawSwaps(win, from, to);
+    if (win.items.length) within({ from, to }, 0, size.height, () => drawLegs(win, from, to));
     pen.fillStyle = look.accent;
     if (data.overview) pen.fillRect(x(from), TOP - 5, x(to) - x(from), 2);
   }
-  if (target && target.moment.task < 0)
+  if (target && target.moment.task < 0 && target.moment.pcpu === undefined)
     within(view, 0, size.height, () => drawTarget(TOP - 4, size.height - TOP));
   if (ruler) within(view, 0, size.height, drawRuler);
   report(drawn);
@@ -47,6 +48,8 @@ function drawPart(row, { win, ...part }) {
     else drawResponses(row, columnsIn(part));
     if (target && target.moment.task === row.index) drawTarget(row.y + 1, row.height - 3);
   }
+  if (row.kind === "pcpu" && target && target.moment.pcpu === row.index)
+    drawTarget(row.y + 1, row.height - 3);
   if (row.kind === "pcpu" && win && target && target.win === win) drawPieces(row);
   if (row.kind !== "server" && win) drawDifferences(row, differences(win)[row.kind][row.index]);
 }
@@ -56,7 +59,10 @@ function measure() {
   const last = rows[rows.length - 1];
   const width = stage.clientWidth;
   const height = last.y + last.height + 6;
-  size = { width, height, narrow: width < 620, gutter: width < 620 ? 92 : 176 };
+  font(10.5);
+  const widest = Math.max(...data.runs.map((name) => pen.measureText(name).width)) + 32;
+  const gutter = width < 620 ? 92 : Math.min(Math.max(176, widest), 280);
+  size = { width, height, narrow: width < 620, gutter };
   if (pen.svg) return;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio);
@@ -87,7 +93,8 @@ function report(drawn) {
   if (hint.hidden) return;
   const [from, to] = [view.from, view.to].map((time) => `${Math.round(time)}ns`);
   const length = timeText(data.overview.column);
-  hint.textContent = `A column is ${length} long. The trace has what was in it: hyperperiod trace draw TRACE --from ${from} --to ${to} --out part.svg`;
+  const own = data.runs.length > 1 ? "A trace of a run by itself" : "The trace";
+  hint.textContent = `A column is ${length} long. ${own} has what was in it: hyperperiod trace draw TRACE --from ${from} --to ${to} --out part.svg`;
 }
 
 function switchesIn({ from, to }) {
@@ -138,12 +145,13 @@ function drawLabel(row) {
   pen.fillStyle = look.ink;
   pen.textAlign = "left";
   pen.textBaseline = "middle";
-  const own = row.kind === "task" && row.domain.name !== row.label;
-  pen.fillText(fitted(row.label, size.gutter - left - 8), left, own ? middle - 6 : middle);
-  if (own) {
+  const own = row.kind === "task" && row.domain.name !== row.name ? row.domain.name : "";
+  const below = [row.run, own].filter(Boolean).join(" · ");
+  pen.fillText(fitted(row.name, size.gutter - left - 8), left, below ? middle - 6 : middle);
+  if (below) {
     font(10.5);
     pen.fillStyle = look.soft;
-    pen.fillText(fitted(row.domain.name, size.gutter - left - 8), left, middle + 8);
+    pen.fillText(fitted(below, size.gutter - left - 8), left, middle + 8);
   }
   pen.strokeStyle = look.faint;
   line(0, row.y + row.height - 0.5, size.width, row.y + row.height - 0.5);

@@ -38,9 +38,10 @@ function tellJob({ win, moment }) {
     .flatMap((one, at) => [at ? ", " : "; meanwhile on its pcpu: ",
       holderLink(one, inside), ` ${timeText(one.length)}`]);
   const whole = release >= win.start && finish <= win.end;
+  const item = itemOf(win, task, job);
   return [`${title}: ${timeText(finish - release)} from ${timeText(release)} on. `
     + `${whole ? "It" : "In this window it"} ran ${timeText(own)} in ${pieces.length} `
-    + (pieces.length === 1 ? "piece" : "pieces"), ...others, "."];
+    + (pieces.length === 1 ? "piece" : "pieces"), ...others, item ? `. It is ${item.text}.` : "."];
 }
 
 // A link that outlines the pieces of one that ran meanwhile, and shows the longest of them; the job
@@ -126,7 +127,7 @@ function toWorst() {
   if (!misses.length && !own.length) return;
   const worst = [...misses, ...own].reduce((a, b) => (excess(b) > excess(a) ? b : a));
   if ("time" in worst) showMiss(worst);
-  else go(...worst.moment.view);
+  else go(worst.moment.view, worst.moment.title);
 }
 
 function showMiss(miss) {
@@ -160,7 +161,8 @@ function events(win) {
 
 const byTime = (a, b) => a[0] - b[0];
 
-// Goes to the instant before or after of a list by time, and says what happens then.
+// Goes to the instant before or after of a list by time, and says what happens then. What is framed
+// there is shown as large as a window's first view is, if it is too small to be seen.
 function toEvent(step, found) {
   const seen = ruler && ruler.to >= view.from && ruler.to <= view.to;
   const from = seen ? ruler.to : step > 0 ? view.from - 1 : view.to + 1;
@@ -170,10 +172,20 @@ function toEvent(step, found) {
   const to = times[place];
   ruler = { from: seen ? from : to, to };
   const what = found.filter((one) => one[0] === to).map((one) => one[1]);
+  const more = what.length > 6 ? `; and ${what.length - 6} more` : "";
+  const [, , framed] = found[times.indexOf(to)];
+  let span = view.to - view.from;
+  if (framed) {
+    target = framed;
+    rows = layOut();
+    const [first, last] = data.windows[0].view;
+    const { release, finish } = framed.moment;
+    const wanted = Math.max(last - first, 2 * (finish - release));
+    if (wanted * 4 < span) span = wanted;
+  }
   const length = to === ruler.from ? "" : ` (${timeText(Math.abs(to - from))} from the last)`;
-  say(`${timeText(to)}${length}: ${what.slice(0, 6).join("; ")}`);
-  const half = (view.to - view.from) / 2;
-  if (to < view.from || to > view.to) show(to - half, to + half);
+  say(`${timeText(to)}${length}: ${what.slice(0, 6).join("; ")}${more}`);
+  if (to < view.from || to > view.to || span < view.to - view.from) show(to - span / 2, to + span / 2);
   else draw();
   canvas.dispatchEvent(new CustomEvent("instant", { detail: to }));
 }

@@ -26,15 +26,15 @@ function nearest(from, to) {
   return gaps.indexOf(Math.min(...gaps));
 }
 
-// Shows a part of the run and frames the moment that has it for its view.
-function go(...given) {
+// Shows a part of the run and frames the moment that has it for its view, and this title, if given.
+function go(given, title) {
   const [from, to] = given.sort((a, b) => a - b);
-  const shown = (one) => one.view[0] === from && one.view[1] === to;
+  const shown = (one) => one.view[0] === from && one.view[1] === to && (title ?? one.title) === one.title;
   const win = data.windows.find((one) => one.moments.some(shown)) || data.windows[nearest(from, to)];
   aim(win, win.moments.find(shown));
   rows = layOut();
-  list.value = `${from},${to}`;
-  if (list.selectedIndex < 0) list.value = "";
+  list.selectedIndex = Math.max(0, [...list.options].findIndex(({ value, text }) =>
+    value === `${from},${to}` && (title ?? text) === text));
   for (const link of document.querySelectorAll(".tab"))
     link.setAttribute("aria-current", link.hash === `#zoom=${from}ns,${to}ns`);
   show(from, to);
@@ -77,12 +77,12 @@ const KEYS = {
 };
 
 // "#zoom=0,24us": two instants; one without a unit has the unit of the other.
-function readHash() {
+function readHash(title) {
   const match = /^#zoom=(\d*\.?\d+)(ns|us|ms|s)?,(\d*\.?\d+)(ns|us|ms|s)?(?:&|$)/.exec(location.hash);
   if (!match) return;
   const scale = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
   const unit = (own, other) => scale[own || other || "ns"];
-  go(match[1] * unit(match[2], match[4]), match[3] * unit(match[4], match[2]));
+  go([match[1] * unit(match[2], match[4]), match[3] * unit(match[4], match[2])], title);
 }
 
 const fingers = new Map();
@@ -166,7 +166,8 @@ rail.addEventListener("pointermove", slide);
 
 // --- the windows of the run ------------------------------------------------------------------
 
-list.addEventListener("change", () => go(...list.value.split(",").map(Number)));
+list.addEventListener("change", () =>
+  go(list.value.split(",").map(Number), list.selectedOptions[0].text));
 
 // The address may be the same as before; then nothing else says that a link was followed.
 document.addEventListener("click", (event) => {
@@ -174,7 +175,7 @@ document.addEventListener("click", (event) => {
   if (!link) return;
   event.preventDefault();
   history.pushState(null, "", link.hash);
-  readHash();
+  readHash(link.dataset.moment);
   if (!link.classList.contains("tab")) {
     document.getElementById("timeline-title").scrollIntoView();
     canvas.focus({ preventScroll: true });
@@ -194,7 +195,7 @@ document.getElementById("more").addEventListener("click", (event) => {
 
 // --- the beginning ---------------------------------------------------------------------------
 
-window.addEventListener("hashchange", readHash);
+window.addEventListener("hashchange", () => readHash());
 const relook = () => {
   readLook();
   draw();

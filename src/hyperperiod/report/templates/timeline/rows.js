@@ -6,56 +6,66 @@
 function layOut() {
   const found = [];
   let y = TOP;
-  const add = (kind, index, label, domain) => {
-    found.push({ kind, index, label, domain, y, height: HEIGHTS[kind] });
-    y += HEIGHTS[kind];
+  const add = (row) => {
+    found.push({ ...row, y, height: HEIGHTS[row.kind] });
+    y += HEIGHTS[row.kind];
   };
-  const group = (title, kind, all, label, domain) => {
+  const group = (title, all) => {
     if (!all.length) return;
-    const chosen = choose(all, label, domain);
+    const chosen = choose(all);
     const part = chosen.length < all.length ? `: ${chosen.length} of ${all.length}` : "";
-    add("head", 0, title + part);
-    chosen.forEach((index) => add(kind, index, label(index), domain(index)));
+    add({ kind: "head", label: title + part });
+    chosen.forEach(add);
   };
-  group("pcpus", "pcpu", data.windows[0].pcpus, pcpuName, () => null);
   const paid = data.overview ? " (in columns: what was paid)" : "";
-  group(`remaining budgets${paid}`, "server", data.servers, (at) => data.servers[at].name,
-    (at) => domainOf(data.servers[at].vcpu));
-  group("tasks", "task", data.tasks, (at) => runName(at) + data.tasks[at].name,
-    (at) => data.domains[data.tasks[at].domain]);
+  group("pcpus", data.windows[0].pcpus.map((_, index) =>
+    rowOf("pcpu", index, `pcpu ${baseOf(index)}`, null)));
+  group(`remaining budgets${paid}`, data.servers.map(({ name, vcpu, run }, index) =>
+    ({ ...rowOf("server", index, name, domainOf(vcpu), run), base: name })));
+  group("tasks", data.tasks.map(({ name, domain }, index) =>
+    rowOf("task", index, name, data.domains[domain])));
   return found;
 }
 
-// Indexes of the rows to show of a group, in order: those that match the filter, else all, else
-// as many as the limit allows, beginning with those that the target has to do with.
-function choose(all, label, domain) {
-  const indexes = all.map((_, index) => index);
+// A row; those of other runs with the same base stand below it.
+function rowOf(kind, index, name, domain, run = index % data.runs.length) {
+  return { kind, index, name, domain, run: data.runs[run], base: baseOf(index), label: runName(run) + name };
+}
+
+// The rows to show of a group, in order: those that match the filter, else all, else as many as the
+// limit allows, beginning with those that the target has to do with. Those of all runs go together,
+// and all runs have as many pcpus as one would have.
+function choose(all) {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const matching = indexes.filter((index) => {
-    const text = `${label(index)} ${(domain(index) || { name: "" }).name}`.toLowerCase();
+  const matching = all.filter(({ label, domain }) => {
+    const text = `${label} ${domain?.name ?? ""}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  if (words.length && (matching.length || label(0) !== pcpuName(0))) return matching.slice(0, MOST);
-  if (all.length <= LONG) return indexes;
+  const [{ kind }] = all;
+  if (words.length && (matching.length || kind !== "pcpu")) return matching.slice(0, MOST);
+  if (all.length <= LONG) return all;
   const near = neighbours();
-  const rank = (index) => near.get(domain(index) ? domain(index).name : label(index)) || 0;
-  return indexes.sort((a, b) => rank(b) - rank(a) || a - b).slice(0, limit).sort((a, b) => a - b);
+  const rank = (one) => near.get((one.domain ?? one).name) || 0;
+  const bases = new Set([...all].sort((a, b) => rank(b) - rank(a)).map(({ base }) => base));
+  const count = kind === "pcpu" ? limit : Math.max(1, Math.floor(limit / data.runs.length));
+  const chosen = [...bases].slice(0, count);
+  return all.filter(({ base }) => chosen.includes(base));
 }
 
 // What the target has to do with, by name: its own domain and its pcpus first (2), then the
 // domains that run on those pcpus (1).
 function neighbours() {
   const near = new Map();
-  if (!target || target.moment.task < 0) return near;
-  const { task } = target.moment;
-  const pcpus = new Set(executions(target.win)[task].map((one) => one[2]));
-  for (const pcpu of pcpus) {
-    near.set(pcpuName(pcpu), 2);
-    const spans = target.win.pcpus[pcpu];
+  if (!target) return near;
+  const { task, pcpu } = target.moment;
+  const pcpus = task < 0 ? [pcpu ?? []].flat() : executions(target.win)[task].map((one) => one[2]);
+  for (const one of new Set(pcpus)) {
+    near.set(`pcpu ${baseOf(one)}`, 2);
+    const spans = target.win.pcpus[one];
     for (let at = 0; at < spans.length; at += SPAN)
       if (spans[at + 2] >= 0) near.set(domainOf(spans[at + 2]).name, 1);
   }
-  return near.set(data.domains[data.tasks[task].domain].name, 2);
+  return task < 0 ? near : near.set(data.domains[data.tasks[task].domain].name, 2);
 }
 
 // By task: start, end, pcpu and job of each stretch of execution in a window.
@@ -79,8 +89,12 @@ function runName(index) {
   return data.runs.length > 1 ? `${data.runs[index % data.runs.length]}: ` : "";
 }
 
+function baseOf(index) {
+  return Math.floor(index / data.runs.length);
+}
+
 function pcpuName(index) {
-  return `${runName(index)}pcpu ${Math.floor(index / data.runs.length)}`;
+  return `${runName(index)}pcpu ${baseOf(index)}`;
 }
 
 function domainOf(vcpu) {

@@ -24,7 +24,7 @@ function describe(row, time) {
   if (!part || row.kind === "head") return null;
   if (!part.win) return describeColumn(row, time, columnsIn(part));
   if (row.kind === "pcpu") return describeSpan(part.win.pcpus[row.index], time);
-  if (row.kind === "server") return describeServer(row.index, time, part.win);
+  if (row.kind === "server") return describeServer(row, time, part.win);
   return describeJob(row, time, part.win);
 }
 
@@ -45,7 +45,7 @@ function describeColumn(row, time, { level, length }) {
     const late = misses[row.index];
     const response = of(longest[row.index]);
     const most = response === data.tasks[row.index].deadline ? response : roundedUp(response);
-    return [`${row.domain.name} · ${row.label}`,
+    return [`${runName(row.index)}${row.domain.name} · ${row.name}`,
       of(late) ? `✗ ${count(late)} missed` : "no deadline missed",
       response ? `longest response at most ${timeText(most)}` : "no job finished", when];
   }
@@ -79,8 +79,8 @@ function spanText(start, end) {
   return `${timeText(start)} to ${timeText(end)} (${timeText(end - start)})`;
 }
 
-function describeServer(index, time, win) {
-  const { budget, name } = data.servers[index];
+function describeServer({ index, label }, time, win) {
+  const { budget } = data.servers[index];
   const points = win.points[index];
   const next = firstFrom(points, 2, 0, time) * 2;
   const at = Math.max(0, next - 2);
@@ -89,7 +89,7 @@ function describeServer(index, time, win) {
   const left = next < points.length
     ? points[at + 1] + share * (points[next + 1] - points[at + 1])
     : points[points.length - 1];
-  return [name, `${timeText(Math.round(left))} of ${timeText(budget)} left`,
+  return [label, `${timeText(Math.round(left))} of ${timeText(budget)} left`,
     `at ${timeText(Math.round(time))}`];
 }
 
@@ -114,12 +114,14 @@ function describeJob(row, time, win) {
   const at = jobAt(row.index, time, win);
   if (at < 0) return null;
   const [release, deadline, finish, job, missed] = jobs.slice(at, at + JOB);
-  const lines = [`${row.domain.name} · ${row.label}, job ${job}`, `released ${timeText(release)}`];
+  const lines = [`${runName(row.index)}${row.domain.name} · ${row.name}, job ${job}`, `released ${timeText(release)}`];
   if (deadline > 0) lines.push(`deadline ${timeText(deadline)}`);
   lines.push(finish >= 0
     ? `finished ${timeText(finish)}, after ${timeText(finish - release)}`
     : "not finished in what is shown");
   if (missed) lines.push("✗ missed its deadline");
+  const item = itemOf(win, row.index, job);
+  if (item) lines.push(item.text);
   if (running) lines.push(`running on ${pcpuName(running[2])}`);
   if (waiting) lines.push(`${waiting} more jobs were waiting when this window began`);
   return lines;
