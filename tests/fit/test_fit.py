@@ -26,6 +26,7 @@ from hyperperiod.model import (
     MissingError,
     Overheads,
     Sbf,
+    Scheduler,
     Swap,
     System,
     Task,
@@ -242,6 +243,27 @@ def test_what_is_only_sufficient_proves_nothing_impossible(
         sbf=sbf,
     )
     assert fit(system, QUICK).status == status
+
+
+def test_inner_interfaces_that_were_computed_prove_nothing_impossible() -> None:
+    """With others inside, less is enough: then there is an answer."""
+    tasks = {"i0": (15, 2), "i1": (12, 4)}
+    small = domain("small", 100, 1, interface=Interface(period_ns=10 * MS, budget_ns=MS))
+
+    def status(given: dict[str, Interface]) -> str:
+        inner = tuple(
+            domain(name, *of, scheduler="edf", interface=given.get(name))
+            for name, of in tasks.items()
+        )
+        outer = Domain(name="a", scheduler=Scheduler.EDF, domains=inner)
+        return fit(system_of(outer, small, pcpus=1), QUICK).status
+
+    assert status({}) == "not found"
+    given = {
+        "i0": Interface(period_ns=5 * MS, budget_ns=MS),
+        "i1": Interface(period_ns=4 * MS, budget_ns=2 * MS),
+    }
+    assert status(given) == "optimal"
 
 
 def test_options_that_do_not_fit() -> None:

@@ -169,7 +169,13 @@ class _Filler(FrozenFields):
             self.resolution.failures[domain.name] = Verdict.unknown(str(error))
             return domain
         except Infeasible as error:
-            self.resolution.failures[domain.name] = Verdict.no(f"no interface: {error}")
+            reason = f"no interface: {error}"
+            of_ours = any(self.resolution.computed(child) for child in inner)
+            self.resolution.failures[domain.name] = (
+                Verdict.unknown(f"{reason}, by the inner interfaces that were computed")
+                if of_ours
+                else Verdict.no(reason)
+            )
             return domain
         return domain.replace(**served_by(interface))
 

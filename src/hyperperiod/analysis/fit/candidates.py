@@ -114,8 +114,6 @@ class Tabulator:
     def __init__(self, system: System, grid: BudgetGrid, until: float = 0.0) -> None:
         self.system, self.grid, self.until = system, grid, until
         self.coupled = coupled(system)
-        # What is known of the servers beside it may prove that a domain needs less.
-        self._by_itself = system.sbf not in (Sbf.EDP, Sbf.SERVERS)
 
     def given(self, domain: Domain) -> Candidates:
         """The table of a domain whose interface, or its period, the file gives."""
@@ -171,7 +169,8 @@ class Tabulator:
             if verdict.holds is False or not failures:
                 return verdict
         text = f"no period on the grid of {format_time(self.grid.step_ns)}{self._range()} will do"
-        if whole and all(verdict.holds is False for verdict in failures):
+        certain = whole and all(verdict.holds is False for verdict in failures)
+        if certain and self._exact(domain):
             return Verdict.no(text)
         return Verdict.unknown(f"{text}, of those that were tried")
 
@@ -201,18 +200,32 @@ class Tabulator:
             return None, floor
         bandwidth = Fraction(found.budget_ns, found.period_ns)
         certain = found.exact and shape is not Shape.HARMONIC
-        certain = certain and self._by_itself and are_exact(components, contract)
+        certain = certain and self._by_itself(domain) and are_exact(components, contract)
         return found.period_ns, bandwidth if certain else floor
 
     def _exact(self, domain: Domain) -> bool:
         """Whether no budget below the least found serves a domain; else that is all tests say."""
-        if self.coupled or not self._by_itself:
+        if self.coupled or not self._by_itself(domain):
             return False
         try:
             contract = contract_under(self.system.policy, domain, self.system.sbf)
             return are_exact(components_of(self._settled(domain)), contract)
         except NotCovered:
             return False
+
+    def _by_itself(self, domain: Domain) -> bool:
+        """Whether all that a domain needs is said by its tasks and its own interface.
+
+        Else the servers beside it may prove that it needs less, or inner ones other than those that
+        were computed.
+        """
+        inner = list(domain.domains)
+        while inner:
+            one = inner.pop()
+            if one.interface is None:
+                return False
+            inner += one.domains
+        return self.system.sbf not in (Sbf.EDP, Sbf.SERVERS)
 
     def _whole_grid(self, domain: Domain) -> Grid:
         """All that may be chosen for a domain, but for a range that was asked for."""
@@ -258,7 +271,8 @@ class Tabulator:
             return None, next(iter(resolution.failures.values()))
         budget_ns = -(-interface.budget_ns // step_ns) * step_ns
         if budget_ns > period_ns:
-            return None, Verdict.no("the budget exceeds the period")
+            reason = "the budget exceeds the period"
+            return None, Verdict.no(reason) if self._exact(domain) else Verdict.unknown(reason)
         return budget_ns, Verdict.yes()
 
     def longest_ns(self, domain: Domain) -> int:

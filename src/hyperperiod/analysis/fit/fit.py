@@ -294,7 +294,7 @@ class _Fit:
             outcome = self._best(Scorer(problem, Least.BANDWIDTH, test), 1.0, None)
             self._record(problem, outcome, Least.BANDWIDTH, test)
             return
-        limit, initial = None, None
+        limit, initial, closed = None, None, True
         if self.options.within is not None:
             first = Scorer(problem, Least.BANDWIDTH, test)
             outcome = self._best(first, 0.4, None)
@@ -303,9 +303,10 @@ class _Fit:
                 return
             self.fitted.min_bandwidth_found = Fraction(outcome.score.bandwidth, problem.unit)
             limit = int((1 + self.options.within) * outcome.score.bandwidth)
-            initial = outcome.choice, outcome.score
+            initial, closed = (outcome.choice, outcome.score), outcome.closed
         second = Scorer(problem, Least.OVERHEAD, test, limit)
         outcome = self._best(second, 1.0, initial)
+        outcome = replace(outcome, closed=outcome.closed and closed)
         self._record(problem, outcome, Least.OVERHEAD, test)
 
     def _best(self, scorer: Scorer, share: float, initial: tuple[Choice, Score] | None) -> Solution:
