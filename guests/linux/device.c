@@ -13,7 +13,6 @@
 
 #include "guests/linux/threads.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/if_packet.h>
 #include <linux/perf_event.h>

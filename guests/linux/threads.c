@@ -70,6 +70,8 @@ struct timespec linux_time(hp_u64 ticks) {
 }
 
 hp_u64 ticks_at(hp_u64 ns) {
+    if (ns < base.ns)
+        return 0;
     return base.ticks + ratio_times(clock_of_all.ticks_per_ns, ns - base.ns) + ahead_ticks;
 }
 

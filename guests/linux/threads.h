@@ -26,8 +26,9 @@ void run_threads(const struct arguments *told, struct ring_memory memory);
 /* The system counter, and nanoseconds since the epoch; the first is right before the epoch, too. */
 extern struct clock clock_of_all;
 hp_u64 counter(void);
-/* What Linux's monotonic clock says when the counter has come to `ticks`, and the other way. */
+/* What Linux's monotonic clock says when the counter has come to `ticks`. */
 struct timespec linux_time(hp_u64 ticks);
+/* How far the counter was when that clock said so; 0 of times before there was a domain. */
 hp_u64 ticks_at(hp_u64 linux_ns);
 /* Writes a record into the ring. */
 void put(hp_u8 kind, hp_u64 ticks, hp_u32 vcpu, hp_u32 task, hp_u64 job, hp_u64 value);

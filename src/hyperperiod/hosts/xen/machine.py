@@ -279,7 +279,8 @@ def _compile_tree(source: Path, tree: Path, dtc: Path) -> None:
 
 def _card_words(cards: Sequence[Card], memory: int) -> str:
     """The words, behind its other arguments, by which a guest knows its cards and where its memory
-    is (`memory`), of which the cards are to be told; empty without a card."""
+    is (`memory`), of which the cards are to be told; empty without a card. Linux, which finds them
+    by itself, takes no notice."""
     return "".join(
         f" card={card.number}:{card.interrupt}:{card.address}:{memory}:{card.ring}"
         for card in cards

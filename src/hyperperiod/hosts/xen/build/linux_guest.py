@@ -123,6 +123,9 @@ def _kernel(root: Path) -> bytes:
 def _modules(root: Path) -> dict[str, bytes]:
     """The kernel's modules of MODULES, as the files 0, 1, ... that init.c loads."""
     found = {path.name.partition(".")[0]: path for path in root.rglob("*.ko.xz")}
+    missing = [name for name in MODULES if name not in found]
+    if missing:
+        raise BuildError(f"Debian's kernel has no module {', '.join(missing)}")
     return {
         f"modules/{at}": lzma.decompress(found[name].read_bytes())
         for at, name in enumerate(MODULES)
