@@ -21,12 +21,12 @@
   const FIRST = (examples.find((one) => one.name === "flight-control") ?? examples[0]).name;
   let system = null; // a copy of the example that is changed, and the data of its timeline
   let shown = []; // what brings each control to what it controls
-  let records = []; // of the last run
+  let ran = null; // the system of the last run, as it was then, with its data and its records
   let now = 0; // the instant that is told
   let keepTimer = 0;
 
-  const all = (part) => system.parts.filter((one) => one.part === part);
-  const setUp = () => system.parts[0];
+  const all = (part, { parts } = system) => parts.filter((one) => one.part === part);
+  const setUp = ({ parts } = system) => parts[0];
   const ruleOf = ({ budget, order, slack }) => budget | (order << 8) | (slack << 16);
   const ownPolicies = () => policies[setUp().is_global ? "global" : "partitioned"];
   const policyOf = (rules) => ownPolicies().find((one) => ruleOf(one) === rules);
@@ -53,17 +53,18 @@
     const input = element("input", { type: "range", step: "any", min: 0 });
     const exact = element("input", { type: "number", step: "any", min: 0 });
     exact.addEventListener("change", () => changed(() => {
-      part[key] = typed(exact, 1000, "a time above 0");
+      part[key] = typed(exact, 1000, "a time above 0, up to 104 days");
       follow();
+      if (part.at_ns >= setUp().horizon_ns) chooseHorizon();
     }));
     input.dataset.of = `${part.part} ${all(part.part).indexOf(part)} ${key}`;
     return row(`${label} (µs)`, input, () => {
       const round = 10 ** Math.max(0, Math.floor(Math.log10(input.max / 100)));
       const step = (part.part !== "add_task" && setUp().quantum_ns) || round;
-      part[key] = Math.max(step, Math.round(input.value / step) * step);
+      part[key] = Math.min(input.max, Math.max(step, Math.round(input.value / step) * step));
       follow();
     }, () => {
-      input.max = most();
+      input.max = Math.min(most(), Number.MAX_SAFE_INTEGER);
       input.value = part[key];
       input.ariaValueText = showTimeline.timeText(part[key]);
       exact.value = part[key] / 1000;
@@ -73,7 +74,8 @@
   // Returns what was typed in so many of the parts' units. An Error says what else was found.
   function typed({ value, min, max, ariaLabel }, scale, allowed) {
     const whole = Math.round(value * scale);
-    if (value === "" || whole < min || (max && whole > max) || (scale > 1 && whole === 0))
+    const most = max || Number.MAX_SAFE_INTEGER;
+    if (value === "" || whole < min || whole > most || (scale > 1 && whole === 0))
       throw new Error(`${ariaLabel}: found ${value || "no number"}; allowed: ${allowed}`);
     return whole;
   }
@@ -85,28 +87,24 @@
       () => { input.value = part[key]; });
   }
 
+  const priorityRow = (part) => number("priority", part, "priority", 0, given.mostPriority);
+
   function policy(label, part) {
     const options = ownPolicies().map((one) => new Option(one.name, ruleOf(one)));
     const select = element("select", {}, ...options);
     return row(label, select, () => {
       const { budget, order, slack } = policyOf(Number(select.value));
       Object.assign(part, { budget, order, slack });
+      const [spare] = all("set_spare");
+      if (part === setUp() && slacks[slack] === "spare" && !spare.budget_ns)
+        Object.assign(spare, aTenth());
     }, () => { select.value = ruleOf(part); });
   }
 
-  // A name, which is refused as in a file; `taken` are those of others.
-  function nameRow(part, taken) {
+  function nameRow(part) {
     const input = element("input", { type: "text" });
-    return row("name", input, () => {
-      const { value, ariaLabel } = input;
-      const [found, allowed] = [
-        [!new RegExp(names.pattern).test(value) || value.length > names.limit, "", names.allowed],
-        [names.reserved.includes(value), "", `a name other than ${names.reserved.join(", ")}`],
-        [taken().includes(value), " a second time", "each name once"],
-      ].flatMap(([applies, ...words]) => (applies ? [words] : []))[0] ?? [];
-      if (allowed) throw new Error(`${ariaLabel}: found '${value}'${found}; allowed: ${allowed}`);
-      part.name = value;
-    }, () => { if (input !== document.activeElement) input.value = part.name; });
+    return row("name", input, () => { part.name = input.value; },
+      () => { if (input !== document.activeElement) input.value = part.name; });
   }
 
   // What it does needs the form to be made anew: the focus goes to the same button there, or, if
@@ -118,12 +116,7 @@
     shown.push(label);
     made.addEventListener("click", () => {
       const { ariaLabel } = made;
-      try {
-        act();
-      } catch (error) {
-        refuse(error.message);
-        return;
-      }
+      if (!isDone(act)) return;
       fillForm();
       const same = [...form.querySelectorAll("button")].find((one) => one.ariaLabel === ariaLabel);
       (same ?? form.querySelector("fieldset > button")).focus();
@@ -152,7 +145,10 @@
     return remaking(row("scheduler", select, () => {
       domain.scheduler = schedulers.indexOf(select.value);
       const isFp = select.value.endsWith("fp");
-      tasks.forEach((task, at) => { task.priority = isFp ? task.priority ?? at : null; });
+      tasks.forEach((task, at) => {
+        task.priority = isFp ? task.priority ?? at : null;
+        if (select.value.startsWith("g")) task.vcpu = null; // its jobs move
+      });
     }, () => { select.value = schedulers[domain.scheduler]; }));
   }
 
@@ -190,7 +186,7 @@
         slider("budget", server, "budget_ns", () => server.period_ns),
         slider("period", server, "period_ns", () => 2 * period),
       ] : []),
-      ...(period && "priority" in server ? [number("priority", server, "priority")] : []),
+      ...(period && "priority" in server ? [priorityRow(server)] : []),
     );
   }
 
@@ -204,10 +200,9 @@
   function taskRows(domain, task, scheduler, isHop) {
     const { period_ns: period, wcet_ns: wcet } = task;
     let isPeriod = task.deadline_ns === period;
-    const others = () => partsOf(domain).filter((one) => one.part === "add_task" && one !== task);
     const heading = element("h3", {}, textOf(() => task.name),
       button("×", () => `no task ${task.name}`, () => remove([task, ...overrunsOf(task)])));
-    const name = nameRow(task, () => others().map((one) => one.name));
+    const name = nameRow(task);
     if (!period || !wcet) return under(heading, name);
     return under(
       heading,
@@ -220,7 +215,7 @@
       }), slider("deadline", task, "deadline_ns", () => 2 * period, () => {
         isPeriod = task.deadline_ns === task.period_ns;
       })]),
-      ...(scheduler.endsWith("fp") ? [number("priority", task, "priority")] : []),
+      ...(scheduler.endsWith("fp") ? [priorityRow(task)] : []),
     );
   }
 
@@ -296,18 +291,22 @@
     };
   }
 
-  // A domain with a tenth of a pcpu, in the longest period of the others, after all of them.
+  // A tenth of a pcpu, in the longest period of the servers.
+  function aTenth() {
+    const step = setUp().quantum_ns || 1;
+    const longest = Math.max(0, ...all("add_vcpu").map((one) => one.period_ns ?? 0));
+    const period_ns = longest || 10 * (setUp().quantum_ns || 1e6);
+    return { period_ns, budget_ns: Math.max(step, Math.floor(period_ns / 10 / step) * step) };
+  }
+
+  // A domain with a tenth of a pcpu, after all others.
   function addDomain() {
     const servers = all("add_vcpu").filter((one) => !one.best_effort);
-    const step = setUp().quantum_ns || 1;
-    const longest = Math.max(0, ...servers.map((one) => one.period_ns));
-    const period_ns = longest || 10 * (setUp().quantum_ns || 1e6);
-    const budget_ns = Math.max(step, Math.floor(period_ns / 10 / step) * step);
     const ranks = servers.map((one) => one.priority).filter((one) => one !== given.ordinary);
     const taken = [...system.data.domains, ...system.data.vcpus].map((one) => one.name);
     const domain = { part: "add_domain", name: newName("vm", taken), scheduler: 0 };
     const vcpu = {
-      part: "add_vcpu", pcpu: 0, priority: Math.max(-1, ...ranks) + 1, period_ns, budget_ns,
+      part: "add_vcpu", pcpu: 0, priority: Math.max(-1, ...ranks) + 1, ...aTenth(),
       best_effort: false, extra: false, weight: 0,
     };
     const last = all("add_domain").at(-1);
@@ -316,22 +315,45 @@
 
   // What a file must not say either, in the words of the command line.
   function check() {
+    const { timeText } = showTimeline;
+    const require = (holds, where, found, allowed) => {
+      if (!holds) throw new Error(`${where}: found ${found}; allowed: ${allowed}`);
+    };
+    const pattern = new RegExp(names.pattern);
+    const named = (where, name, taken, allowed) => {
+      require(pattern.test(name) && name.length <= names.limit, where, `'${name}'`, names.allowed);
+      require(!taken.includes(name), where, `'${name}' a second time`, allowed);
+    };
+    const { pcpus } = setUp();
+    require(pcpus <= given.mostPcpus, "pcpus", pcpus, `1 to ${given.mostPcpus}`);
+    const taken = [];
     for (const domain of all("add_domain")) {
+      const where = `domain ${domain.name}`;
       const its = partsOf(domain);
-      const served = its.filter((one) => one.part === "add_vcpu" && !one.best_effort);
-      const { timeText } = showTimeline;
-      const require = (holds, key, found, allowed) => {
-        if (!holds)
-          throw new Error(`domain ${domain.name}: ${key}: found ${found}; allowed: ${allowed}`);
-      };
-      for (const { budget_ns: budget, period_ns: period } of served)
-        require(budget <= period, "budget", `a budget of ${timeText(budget)}`,
+      const [vcpus, tasks] = ["add_vcpu", "add_task"].map((part) =>
+        its.filter((one) => one.part === part));
+      const own = [domain.name];
+      if (vcpus.length > 1) own.push(...vcpus.map((_, at) => `${domain.name}.${at}`));
+      for (const name of own)
+        require(!taken.includes(name), `${where}: name`, `'${name}' a second time`,
+          "each domain once (several vcpus are called name.0, name.1, ...)");
+      taken.push(...own);
+      named(`${where}: name`, domain.name, names.reserved,
+        `a name other than ${names.reserved.join(", ")}`);
+      for (const { best_effort: free, budget_ns: budget, period_ns: period } of vcpus)
+        require(free || budget <= period, `${where}: budget`, `a budget of ${timeText(budget)}`,
           `at most the period, ${timeText(period)}`);
-      for (const { pcpu } of its.filter((one) => one.part === "add_vcpu"))
-        require(pcpu < setUp().pcpus, "pcpu", pcpu, `0 to ${setUp().pcpus - 1}`);
-      const tasks = its.filter((one) => one.part === "add_task");
-      require(!served.length || tasks.length, "task", "a domain without tasks", "at least one");
+      for (const { pcpu } of vcpus)
+        require(pcpu < pcpus, `${where}: pcpu`, pcpu, `0 to ${pcpus - 1}`);
+      require(vcpus.length === 1 || schedulers[domain.scheduler] !== "executor",
+        `${where}: vcpus`, vcpus.length, "one vcpu: an executor is one thread");
+      require(tasks.length, `${where}: task`, "a domain without tasks", "at least one");
+      tasks.forEach((task, at) => named(`${where}: task: name`, task.name,
+        tasks.slice(0, at).map((one) => one.name), "each name once"));
     }
+    all("add_swap").forEach(({ at_ns: at }, number, swaps) =>
+      require(swaps.findIndex((one) => one.at_ns === at) === number, "swap: at", timeText(at),
+        "swaps in order of time, one each"));
   }
 
   function domainRows(domain, at, hops) {
@@ -340,8 +362,6 @@
       its.filter((one) => one.part === part));
     const scheduler = schedulers[domain.scheduler];
     const first = all("add_vcpu").indexOf(vcpus[0]);
-    const taken = () => [...system.data.domains.filter((_, other) => other !== at),
-      ...system.data.vcpus.filter((one) => one.domain !== at)].map((one) => one.name);
     const legend = element("span", {}, textOf(() => domain.name), " ",
       button("×", () => `no domain ${domain.name}`, () => removeDomain(domain)));
     return group(
@@ -349,7 +369,7 @@
       system.data.domains[at].color,
       ...under(
         element("span", { hidden: true }, textOf(() => `domain ${domain.name}`)),
-        nameRow(domain, taken),
+        nameRow(domain),
         schedulerRow(domain, tasks)),
       ...vcpus.flatMap((server, number) => {
         const name = () => system.data.vcpus[first + number].name;
@@ -374,18 +394,19 @@
     const tasks = all("add_task");
     const hops = new Set(system.parts.flatMap((one) => one.hops ?? []).map((one) => tasks[one]));
     const swap = button("hot swap", () => "another policy from some instant on", () => {
-      const at_ns = Math.round(setUp().horizon_ns / 4);
+      const last = Math.max(0, ...all("add_swap").map((one) => one.at_ns));
+      const at_ns = Math.round(last + (setUp().horizon_ns - last) / 4);
       const { budget, order, slack } = setUp();
       system.parts.push({ part: "add_swap", at_ns, budget, order, slack });
     });
-    const spare = system.data.servers.some((one) => one.vcpu === SPARE)
-      ? serverRows(() => "spare", all("set_spare")[0]) : [];
+    const [set] = all("set_spare");
+    const spare = set.budget_ns ? serverRows(() => "spare", set) : [];
     const add = button("+ domain", () => "another domain", addDomain);
     form.replaceChildren(
       group("", "",
-        policy("policy", setUp()),
         ...under(
           element("span", { hidden: true, textContent: "system" }),
+          remaking(policy("policy", setUp())),
           remaking(number("pcpus", setUp(), "pcpus", 1, given.mostPcpus))),
         ...spare, ...all("add_swap").flatMap(swapRows), swap, add),
       ...all("add_domain").map((domain, at) => domainRows(domain, at, hops)),
@@ -395,20 +416,22 @@
   // --- the run ---------------------------------------------------------------------------------
 
   // Gives a run its length: so many first views, and one after the last swap or change; or less,
-  // down to that, until it has few records.
+  // down to that, until it has few records, and further until they can be drawn.
   function chooseHorizon() {
     const [, view] = dataNow().windows[0].view;
     const least = Math.max(0, ...system.parts.map((one) => one.at_ns ?? 0)) + view;
-    setUp().horizon_ns = Math.max(VIEWS * view, least);
+    let horizon = Math.max(VIEWS * view, least);
     const isLong = () => {
       try {
-        return !simulate(module, partsNow(), setUp().horizon_ns, RECORD * FEW);
-      } catch {
-        return true; // the run says what is refused
+        simulate(module, partsNow(), horizon, RECORD * (horizon > least ? FEW : MOST));
+      } catch (error) {
+        return error instanceof RangeError; // else the run says what is refused
       }
+      return false;
     };
-    while (setUp().horizon_ns > least && isLong())
-      setUp().horizon_ns = Math.max(Math.floor(setUp().horizon_ns / 2), least);
+    while (horizon > 1 && isLong())
+      horizon = Math.max(Math.floor(horizon / 2), horizon > least ? least : 1);
+    setUp().horizon_ns = horizon;
   }
 
   function dataNow() {
@@ -422,16 +445,25 @@
     return [...system.parts.filter((one) => one.part !== "add_swap"), ...swaps];
   }
 
-  // Runs the system as it is now. An Error says what is refused.
+  // Runs the system as it is now, for less time if that is too much. An Error says what is refused.
   function run(isNew) {
     system.data = dataNow();
     shown.forEach((show) => show());
     check();
-    const parts = partsNow();
     const began = performance.now();
-    const run = simulate(module, parts, setUp().horizon_ns, RECORD * MOST);
-    records = recordsOf(run.records);
+    const simulated = () => simulate(module, partsNow(), setUp().horizon_ns, RECORD * MOST);
+    let run = null;
+    try {
+      run = simulated();
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      chooseHorizon();
+      run = simulated();
+    }
+    const parts = partsNow();
+    const records = recordsOf(run.records);
     const data = { ...system.data, servers: serversNow() };
+    ran = { parts: structuredClone(system.parts), data, records };
     const { view } = data.windows[0];
     const win = windowOf(records, data, (rules) => policyOf(rules).name);
     showTimeline(
@@ -446,11 +478,20 @@
 
   // Runs the system after a change of it, which may refuse what it was given.
   function changed(change = () => {}) {
-    try {
+    isDone(() => {
       change();
       run(false);
+    });
+  }
+
+  // Whether something could be done; why not is said.
+  function isDone(act) {
+    try {
+      act();
+      return true;
     } catch (error) {
       refuse(error.message);
+      return false;
     }
   }
 
@@ -484,7 +525,8 @@
     });
     document.getElementById("tasks").replaceChildren(...rows);
     said.className = "soft";
-    said.textContent = `${records.length} records of ${showTimeline.timeText(setUp().horizon_ns)}, `
+    const horizon = showTimeline.timeText(setUp().horizon_ns);
+    said.textContent = `${ran.records.length} records of ${horizon}, `
       + `simulated and drawn in ${Math.round(took)} ms`;
   }
 
@@ -509,7 +551,7 @@
       const name = element("figcaption", { textContent: vcpu.name, className: "name" });
       const parts = why ? [element("p", { className: "note", textContent: why })]
         : pictureOf(vcpu.name, color, all("add_vcpu")[id], curves,
-          seenSupply(records, id, curves.step));
+          seenSupply(ran.records, id, curves.step));
       return element("figure", { className: "chart card" }, name, ...parts);
     }));
   }
@@ -579,16 +621,16 @@
   function tellInstant({ detail }) {
     now = detail;
     const at = ({ kind, time, value }) => (kind === Kind.MISS ? value : time); // the deadline
-    const lines = records.filter((one) => at(one) === now).map(sentence).filter(Boolean);
+    const lines = ran.records.filter((one) => at(one) === now).map(sentence).filter(Boolean);
     document.getElementById("instant").replaceChildren(
       ...lines.map((text) => element("li", { textContent: text })));
   }
 
-  const nameOf = (id) => (id === SPARE ? "the spare" : system.data.vcpus[id]?.name);
+  const nameOf = (id) => (id === SPARE ? "the spare" : ran.data.vcpus[id]?.name);
 
   // A record in words; who has a pcpu, with the rule that gave it.
   function sentence(one) {
-    const job = one.task >= 0 && `${system.data.tasks[one.task].name}, job ${one.job},`;
+    const job = one.task >= 0 && `${ran.data.tasks[one.task].name}, job ${one.job},`;
     switch (one.kind) {
       case Kind.RUN: return `pcpu ${one.pcpu}: ${nameOf(one.vcpu)} runs${job ? ` ${job}` : ""} ${whyRuns(one)}`;
       case Kind.IDLE: return `pcpu ${one.pcpu}: ${whyIdle(one)}`;
@@ -605,14 +647,15 @@
 
   // What became of the time from the release of a job to its deadline.
   function whyMissed({ task, job, value: time }) {
-    const { vcpus, tasks } = system.data;
-    const { vcpu } = system.parts.filter((one) => "wcet_ns" in one)[task];
+    const { vcpus, tasks } = ran.data;
+    const { vcpu } = ran.parts.filter((one) => "wcet_ns" in one)[task];
     const domains = vcpus.map((_, at) => at).filter((at) => vcpus[at].domain === tasks[task].domain);
     const its = vcpu === null ? domains : [domains[vcpu]]; // it may be pinned to one of them
-    const release = records.find((one) =>
+    const release = ran.records.find((one) =>
       one.kind === Kind.RELEASE && one.task === task && one.job === job).time;
-    const { is_global: isGlobal, pcpus } = setUp();
-    const where = new Set(isGlobal ? Array(pcpus).keys() : its.map((at) => all("add_vcpu")[at].pcpu));
+    const { is_global: isGlobal, pcpus } = setUp(ran);
+    const served = all("add_vcpu", ran);
+    const where = new Set(isGlobal ? Array(pcpus).keys() : its.map((at) => served[at].pcpu));
     const spent = { ran: 0, domain: 0, empty: 0, others: 0 };
     const isUnpaid = (one) => one.kind === Kind.IDLE && one.payer === -1; // nobody may have it
     const names = new Set();
@@ -633,7 +676,7 @@
           names.add(nameOf(kind === Kind.RUN ? id : payer)); // who pays for an idle pcpu
       }
     };
-    for (const one of records.filter((one) => one.time <= time)) {
+    for (const one of ran.records.filter((one) => one.time <= time)) {
       pass(one.time);
       if (one.kind === Kind.RUN || one.kind === Kind.IDLE) on.set(one.pcpu, one);
       else if (one.kind === Kind.DEPLETE) empty.add(one.vcpu);
@@ -654,8 +697,8 @@
 
   // The rules in force, by their words.
   function rulesNow() {
-    const swap = records.findLast((one) => one.kind === Kind.SWAP && one.time <= now);
-    const { order, slack } = swap ? policyOf(swap.value) : setUp();
+    const swap = ran.records.findLast((one) => one.kind === Kind.SWAP && one.time <= now);
+    const { order, slack } = swap ? policyOf(swap.value) : setUp(ran);
     return { order: orders[order], slack: slacks[slack] };
   }
 
@@ -686,6 +729,7 @@
   // Begins with an example, or with what a link has.
   function begin({ name, description = "", parts }) {
     system = { name, parts: structuredClone(parts) };
+    check();
     document.getElementById("description").textContent = description;
     const known = new Set([...examples.map((one) => one.name), name]);
     choice.replaceChildren(...[...known].map((one) => new Option(one)));
@@ -702,7 +746,7 @@
     if (!example) return; // what a link has is shown already
     const [, view] = dataOf(example.parts, colors).windows[0].view;
     history.replaceState(null, "", `#zoom=0ns,${view}ns`);
-    begin(example);
+    isDone(() => begin(example));
   }
 
   // The system of the address, if it has one.
@@ -712,9 +756,9 @@
     try {
       const { name, parts } = JSON.parse(atob(packed));
       begin({ ...exampleOf(name), name, ...(parts && { parts }) });
-    } catch {
+    } catch ({ message }) {
       beginExample(FIRST);
-      refuse("the link has no system of this page");
+      refuse(`the link has no system that runs here: ${message}`);
     }
     return true;
   }
