@@ -22,7 +22,7 @@ from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
 from hyperperiod.report.distribution import Distribution, Task
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
-from hyperperiod.report.moments import passes, read_through
+from hyperperiod.report.moments import PASSES, read_through
 from hyperperiod.report.numbers import duration, times, whole
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
@@ -231,14 +231,14 @@ class ReadTrace:
 
 
 def _read_trace(path: Path, result: RunResult, progress: Progress) -> ReadTrace:
-    """All that the page shows of a trace, which is read in chunks, two or three times."""
+    """All that the page shows of a trace, which is read in chunks, twice."""
     header, records = read(path)
     seen = {
         (domain.name, task.name): task.response_ns
         for domain in result.domains
         for task in domain.tasks
     } | {("flow", flow.name): flow.response_ns for flow in result.flows}
-    meter = Meter(progress, len(records) * passes(header))
+    meter = Meter(progress, len(records) * PASSES)
     overview = overview_of(header, records)
     responses, moments = read_through(header, records, meter, seen, overview)
     chosen = choose(records, moments, first_view_ns(header))

@@ -20,6 +20,7 @@ mapped into memory, never read whole, and validated in chunks.
 import contextlib
 import json
 import mmap
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, NamedTuple, NotRequired, TypedDict, cast
@@ -359,6 +360,18 @@ def counted(pieces: Iterable[Records], progress: Progress) -> Iterator[Records]:
 def end_ns(records: Records) -> int:
     """When the trace ends: the time of its last record (0 for an empty one)."""
     return int(records["time_ns"][-1]) if len(records) else 0
+
+
+def first_of(records: Records, time_ns: int) -> int:
+    """The place of the first record that is not before the instant; few of them are looked at."""
+    times = records["time_ns"]
+    return bisect_left(range(len(records)), time_ns, key=lambda at: int(times[at]))
+
+
+def first_after(records: Records, time_ns: int) -> int:
+    """The place of the first record after the instant."""
+    times = records["time_ns"]
+    return bisect_right(range(len(records)), time_ns, key=lambda at: int(times[at]))
 
 
 def is_interrupted(header: Header, records: Records) -> bool:
