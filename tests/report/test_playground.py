@@ -30,6 +30,7 @@ from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
     components_of,
     contract_under,
+    judge_component,
     supply_under,
 )
 from hyperperiod.analysis.servers.groups import groups_of
@@ -130,8 +131,10 @@ CURVES = """
   console.log(JSON.stringify(runs.map(({ parts, policy, lengths, records }) => {
     const read = recordsOf(new Uint8Array(readFileSync(records)));
     return lengths.map((windows, id) => {
-      const { step, ...found } = supplyOf(parts, id, policy, schedulers);
+      const { step, lack, ...found } = supplyOf(parts, id, policy, schedulers);
       if (found.why) return null;
+      const late = lack && lack < Infinity && found.demand[0].at(lack) - found.supply(lack);
+      found.lacks = lack === Infinity ? 0 : lack && Math.sign(late);
       found.seen = windows.map(seenSupply(read, id, step));
       const demand = found.demand.map(({ at }) => windows.map(at));
       return { ...found, supply: windows.map(found.supply), demand };
@@ -155,14 +158,15 @@ def curves_of(system: System, vcpu: Vcpu, windows: list[int]) -> dict[str, Any] 
         supply = supply_under(vcpu.interface, contract, [component])
     except NotCovered:
         return None
-    loads, demand = component.loads, []
+    loads, demand, lacks = component.loads, [], 0
     if component.local is Local.EDF and loads:
+        lacks = int(judge_component(component, supply)[0].holds is not True)
         demand = [[dbf(loads, window) for window in windows]]
     elif component.local is Local.FIXED_PRIORITY:
         above = [loads[: place + 1] for place in range(len(loads))]
         demand = [[rbf(some, window) for window in windows] for some in above]
     sbf = [supply.sbf(window) for window in windows]
-    return {"dark": supply.blackout_ns, "supply": sbf, "demand": demand}
+    return {"dark": supply.blackout_ns, "supply": sbf, "demand": demand, "lacks": lacks}
 
 
 def in_step(system: System, number: int) -> System:
@@ -240,6 +244,7 @@ def test_supply_and_demand_are_those_of_the_analysis(tmp_path: Path) -> None:
                 assert all(least >= bound for least, bound in pairs)
                 compared += sum(bound > 0 for _, bound in pairs)
     assert compared > 1_000
+    assert {one["lacks"] for curves in expected for one in curves if one} == {0, 1}
     harmonic = [one for curves in expected[::3] for one in curves if one]
     assert len(harmonic) > 20
 
@@ -729,8 +734,9 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
     assert many == "✗ system pcpus: found 65; allowed: 1 to 64"
     assert few == "✗ domain cockpit: pcpu: found 3; allowed: 0 to 2"
     assert (is_named, curves, is_saved) == ("true", "12", "true")
-    assert twice.endswith("Klima-ü: task: name: found 'task1' a second time; allowed: each name once")
-    assert wrong == f"✗ domain Klima-ü: task: name: found 'a/b'; allowed: {NAME_ALLOWED}"
+    name = "✗ domain Klima-ü: task: name: found"
+    assert twice == f"{name} 'task1' a second time; allowed: each name once"
+    assert wrong == f"{name} 'a/b'; allowed: {NAME_ALLOWED}"
     written = tmp_path / "system.toml"
     written.write_text(text)
     system = load_system(written, pinned=True)

@@ -556,7 +556,7 @@
     }));
   }
 
-  function pictureOf(name, color, server, { dark, supply, demand, step }, seen) {
+  function pictureOf(name, color, server, { dark, supply, demand, step, lack }, seen) {
     const { timeText } = showTimeline;
     const last = Math.max(dark + 2 * server.period_ns, ...demand.map((one) => one.until));
     const end = Math.round(last * 1.08);
@@ -596,10 +596,15 @@
     const [budget, period, none] = [server.budget_ns, server.period_ns, dark].map(timeText);
     const lacks = seenPoints.find(([time, amount]) => amount < supply(time));
     const from = step ? " in windows that begin with a period" : "";
-    const words = lacks
+    const words = [lacks
       ? `✗ it does not get its budget: ${timeText(lacks[1])} in a window of ${timeText(lacks[0])}`
-      : `${budget} in ${period}: at most ${none} without supply${from}`;
-    return [svg, element("p", { className: `note${lacks ? " bad" : ""}`, textContent: words })];
+      : `${budget} in ${period}: at most ${none} without supply${from}`];
+    if (lack !== Infinity) {
+      const where = lack ? `a window of ${timeText(lack)}` : "longer windows";
+      words.push(`✗ its tasks may ask for more than is guaranteed in ${where}`);
+    }
+    return [svg, ...words.map((textContent) =>
+      element("p", { className: `note${textContent[0] === "✗" ? " bad" : ""}`, textContent }))];
   }
 
   // The system as a file, to be copied or saved.
