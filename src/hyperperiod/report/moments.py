@@ -28,7 +28,7 @@ from hyperperiod.trace.format import (
     Records,
     end_ns,
     first_after,
-    item_of,
+    items_of,
 )
 
 FIRST_MISS: Final = "first miss"
@@ -46,6 +46,8 @@ PASSES: Final = 2
 """How often a page reads a trace at most: for its moments and, up to the last, for its timeline."""
 _BEYOND_NS: Final = 1 << 62
 """Longer than any response: the longest one is the closest to it."""
+_KINDS: Final = (Kind.RELEASE, Kind.COMPLETE, Kind.MISS, Kind.ITEM, Kind.DROP)
+"""Records that say how jobs and items fare."""
 
 Who = tuple[str, str]
 """A task by domain and name, or ("flow", its name)."""
@@ -141,9 +143,9 @@ class Survey:
     def add(self, chunk: Records) -> None:
         """Looks for moments in these records, which follow those of the call before."""
         self._last_ns = end_ns(chunk)
+        chunk = chunk[np.isin(chunk["kind"], _KINDS)]
         if len(self._last_hop):
             chunk = np.concatenate((chunk, *self._items(chunk)))
-        chunk = chunk[np.isin(chunk["kind"], (Kind.RELEASE, Kind.COMPLETE, Kind.MISS))]
         released = np.concatenate((self._in_flight, chunk[chunk["kind"] == Kind.RELEASE]))
         self._in_flight = unfinished(self._in_flight, chunk)
         for task, done in by_task(chunk[chunk["kind"] == Kind.COMPLETE]):
@@ -170,7 +172,7 @@ class Survey:
     def _items(self, chunk: Records) -> tuple[Records, Records, Records]:
         """The releases, completions and misses of items, as of jobs; notes what was dropped."""
         came = chunk[chunk["kind"] == Kind.ITEM]
-        flow, hop, _ = item_of(came["value"])
+        flow, hop, _ = items_of(came["value"])
         released = self._as_jobs(came[hop == 0], Kind.RELEASE)
         released["value"] = released["time_ns"] + self._deadlines_ns[released["task"]]
         at_last_hop = np.concatenate((self._at_last_hop, came[hop == self._last_hop[flow]]))
@@ -194,7 +196,7 @@ class Survey:
 
     def _as_jobs(self, items: Records, kind: Kind) -> Records:
         """The records of items as records of this kind of the jobs that stand for them."""
-        flow, _, number = item_of(items["value"])
+        flow, _, number = items_of(items["value"])
         jobs = items.copy()
         jobs["task"], jobs["job"], jobs["kind"] = self._tasks + flow, number, kind
         return jobs
@@ -258,15 +260,14 @@ def first_difference(
     until_ns = [*(int(one) for one in first["time_ns"][CHUNK::CHUNK] if one < last_ns), last_ns]
     places = [0, 0]
     for time_ns in until_ns:
-        ends = []
-        for run, own in enumerate((records, first)):
-            place = first_after(own, time_ns)
-            ends.append(_ends(meter.chunks(own[places[run] : place])))
-            places[run] = place
-        if not np.array_equal(*ends):
-            finish_ns, task, job, response_ns = min(
-                set(map(tuple, ends[0].tolist())) ^ set(map(tuple, ends[1].tolist()))
-            )
+        before, places = places, [first_after(own, time_ns) for own in (records, first)]
+        own, other = (
+            _ends(meter.chunks(one[start:end]))
+            for one, start, end in zip((records, first), before, places, strict=True)
+        )
+        if not np.array_equal(own, other):
+            differing = set(map(tuple, own.tolist())) ^ set(map(tuple, other.tolist()))
+            finish_ns, task, job, response_ns = min(differing)
             who = header["tasks"][task]["domain"], header["tasks"][task]["name"]
             release_ns = finish_ns - response_ns
             return ReportMoment(FIRST_DIFFERENCE, who, task, job, release_ns, 0, finish_ns)
