@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import html
 import json
 import random
@@ -327,6 +328,12 @@ def test_a_system_file_reads_to_the_same_simulation(tmp_path: Path) -> None:
         }
         for system in systems
     ]
+    for again in copy.deepcopy([runs[place] for place, one in enumerate(systems) if one.changes]):
+        served = [one for one in again["parts"] if one.get("best_effort") is False]
+        last = max((one["priority"] for one in served), default=0)
+        for one in served:
+            one["priority"] = max(last - one["priority"], 0)
+        runs.append(again)
     script = """
       const { readFileSync } = require("node:fs");
       const [script, file] = process.argv.slice(1);
@@ -345,17 +352,22 @@ def test_a_system_file_reads_to_the_same_simulation(tmp_path: Path) -> None:
     asked, written = tmp_path / "runs.json", tmp_path / "system.toml"
     asked.write_text(json.dumps({"words": file_words(), "runs": runs}))
     found = json.loads(said(node, "-e", script, TEMPLATES / "toml.js", asked))
-    rings = 0
+    rings = moved = 0
     for text, one in zip(found, runs, strict=True):
         if any(part.get("ring") for part in one["parts"]):
             assert text == "a ring, which a file gives to a device"
             rings += 1
+            continue
+        if text.startswith("a change to another priority, "):
+            assert one in runs[len(systems) :]
+            moved += 1
             continue
         written.write_text(text)
         again = resolve(load_system(written, pinned=True))
         assert again.name == one["name"]
         assert parts_of(again, "") == one["parts"], text
     assert rings < 10
+    assert moved > 10
 
 
 def test_policies_are_those_that_a_system_file_can_name() -> None:
@@ -690,8 +702,7 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
       press("another task of vm1");
       set("domain vm1 name", "Klima-ü");
       set("domain Klima-ü scheduler", "fp");
-      control("domain Klima-ü scheduler").dispatchEvent(new Event("change"));
-      told(document.activeElement.ariaLabel);
+      told(control("task1 priority").closest("label").hidden);
       set("task1 priority", 3);
       set("task1 deadline (µs)", 32e6);
       set("task1 period (µs)", 128e6);
@@ -720,17 +731,41 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
       choose("overload");
       document.querySelector("#system h3 button").click();
       told(said());
+      document.querySelector('[data-do="on"]').click();
+      told(document.querySelector("#instant li:last-child").textContent);
       for (const { ariaLabel } of [...document.querySelectorAll("#system legend button")])
         press(ariaLabel);
       told(said());
       told(document.querySelectorAll("#system legend button").length);
+      choose("ros2-robot");
+      press("another vcpu of control");
+      told(said());
+      choose("flight-control");
+      set("domain displays name", "navigation.0");
+      press("another vcpu of navigation");
+      told(said());
+      choose("flight-control");
+      set("server of dom0 priority", 2 ** 31);
+      told(said());
+      for (const _ of [1, 2]) press("another policy from some instant on");
+      const ats = [...document.querySelectorAll('[data-of^="add_swap"] + input')];
+      for (const at of [ats[0].value, 1e6]) {
+        ats[1].value = at;
+        ats[1].dispatchEvent(new Event("change"));
+        told(said());
+      }
+      choose("deferrable-gedf-counterexample");
+      const chosen = control("system policy");
+      chosen.value = [...chosen.options].find((one) => one.text === "ertds").value;
+      chosen.dispatchEvent(new Event("input"));
+      log.append(`¦${document.getElementById("file").value}¦`);
     """
     dom = html.unescape(opened(acted(page, visit), tmp_path))
     shown = dom[dom.rindex("<pre>") + 5 : dom.rindex("</pre>")]
-    before, text, after = shown.split("¦")
+    before, text, after, spared, _ = shown.split("¦")
     notes = re.findall(r"\[(.*?)\]", before)
-    focus, chosen, many, few, is_named, twice, wrong, curves, rows, ran, is_saved = notes
-    assert (focus, chosen) == ("another vcpu of vm1", "domain Klima-ü scheduler")
+    focus, hidden, many, few, is_named, twice, wrong, curves, rows, ran, is_saved = notes
+    assert (focus, hidden) == ("another vcpu of vm1", "false")
     assert many == "✗ system pcpus: found 65; allowed: 1 to 64"
     assert few == "✗ domain cockpit: pcpu: found 3; allowed: 0 to 2"
     assert (is_named, curves, is_saved) == ("true", "12", "true")
@@ -750,7 +785,19 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
     assert horizon is not None
     result = run(resolve(system), int(horizon[1]) * 1_000_000)
     assert rows.split(";") == counted(result)
-    hop, idle, none, left = re.findall(r"\[(.*?)\]", after)
+    hop, idle, first, none, left, thread, named, rank, at_once, late = re.findall(
+        r"\[(.*?)\]", after
+    )
     assert hop == "✗ flow command: found no such hop; allowed: every task that it passes"
     assert idle == "✗ domain control: task: found a domain without tasks; allowed: at least one"
+    assert first.startswith("pcpu 0: control runs loop, job 0, on its own budget: ")
     assert (none, left) == ("✗ domain: found none; allowed: at least one", "1")
+    assert thread == "✗ domain control: vcpus: found 2; allowed: one vcpu: an executor is one thread"
+    assert named.startswith("✗ domain navigation.0: name: found 'navigation.0' a second time; ")
+    assert rank == "✗ server of dom0 priority: found 2147483648; allowed: 0 to 2147483647"
+    assert at_once == "✗ swap: at: found 200 ms; allowed: swaps in order of time, one each"
+    assert " records of 1.08 s, " in late
+    written.write_text(spared)
+    with_spare = load_system(written)
+    assert with_spare.spare is not None
+    assert resolve(with_spare.replace(spare=None)) == with_spare

@@ -50,7 +50,8 @@
   // they are until they are moved. Beside the slider any time can be typed, in microseconds: what
   // is wrong with it, the core says.
   function slider(label, part, key, most, follow = () => {}) {
-    const input = element("input", { type: "range", step: "any", min: 0 });
+    const quantum = part.part !== "add_task" && setUp().quantum_ns;
+    const input = element("input", { type: "range", step: quantum || "any", min: 0 });
     const exact = element("input", { type: "number", step: "any", min: 0 });
     exact.addEventListener("change", () => changed(() => {
       part[key] = typed(exact, 1000, "a time above 0, up to 104 days");
@@ -60,7 +61,7 @@
     input.dataset.of = `${part.part} ${all(part.part).indexOf(part)} ${key}`;
     return row(`${label} (µs)`, input, () => {
       const round = 10 ** Math.max(0, Math.floor(Math.log10(input.max / 100)));
-      const step = (part.part !== "add_task" && setUp().quantum_ns) || round;
+      const step = quantum || round;
       part[key] = Math.min(input.max, Math.max(step, Math.round(input.value / step) * step));
       follow();
     }, () => {
@@ -75,7 +76,8 @@
   function typed({ value, min, max, ariaLabel }, scale, allowed) {
     const whole = Math.round(value * scale);
     const most = max || Number.MAX_SAFE_INTEGER;
-    if (value === "" || whole < min || whole > most || (scale > 1 && whole === 0))
+    if (value === "" || whole < min || whole > most
+      || (scale > 1 ? whole === 0 : whole !== Number(value)))
       throw new Error(`${ariaLabel}: found ${value || "no number"}; allowed: ${allowed}`);
     return whole;
   }
@@ -95,9 +97,6 @@
     return row(label, select, () => {
       const { budget, order, slack } = policyOf(Number(select.value));
       Object.assign(part, { budget, order, slack });
-      const [spare] = all("set_spare");
-      if (part === setUp() && slacks[slack] === "spare" && !spare.budget_ns)
-        Object.assign(spare, aTenth());
     }, () => { select.value = ruleOf(part); });
   }
 
@@ -125,16 +124,10 @@
     return made;
   }
 
-  // A control whose value says which others there are.
-  function remaking(label) {
-    const control = label.querySelector("input, select");
-    control.addEventListener("change", () => {
-      fillForm();
-      changed();
-      [...form.querySelectorAll("input, select")]
-        .find((one) => one.ariaLabel === control.ariaLabel)?.focus();
-    });
-    return label;
+  // Rows that are there while something holds.
+  function onlyIf(holds, ...rows) {
+    shown.push(() => { for (const one of rows) one.hidden = !holds(); });
+    return rows;
   }
 
   // The scheduler inside a domain; under fp tasks have priorities, in order if they had none.
@@ -142,14 +135,14 @@
     const own = schedulers[domain.scheduler];
     const words = schedulers.filter((one) => one === own || !["executor", "fair"].includes(one));
     const select = element("select", {}, ...words.map((one) => new Option(one)));
-    return remaking(row("scheduler", select, () => {
+    return row("scheduler", select, () => {
       domain.scheduler = schedulers.indexOf(select.value);
       const isFp = select.value.endsWith("fp");
       tasks.forEach((task, at) => {
         task.priority = isFp ? task.priority ?? at : null;
         if (select.value.startsWith("g")) task.vcpu = null; // its jobs move
       });
-    }, () => { select.value = schedulers[domain.scheduler]; }));
+    }, () => { select.value = schedulers[domain.scheduler]; });
   }
 
   // A text that may change, as names do.
@@ -177,16 +170,16 @@
   }
 
   function serverRows(say, server, ...buttons) {
-    const { period_ns: period } = server;
-    const isPinned = server.part === "add_vcpu" && !setUp().is_global && setUp().pcpus > 1;
+    const { best_effort: isFree, period_ns: period } = server;
+    const isPinned = server.part === "add_vcpu" && !setUp().is_global;
     return under(
       element("h3", {}, textOf(say), ...buttons),
-      ...(isPinned ? [number("pcpu", server, "pcpu")] : []),
-      ...(period ? [
+      ...(isPinned ? onlyIf(() => setUp().pcpus > 1, number("pcpu", server, "pcpu")) : []),
+      ...(isFree ? [] : [
         slider("budget", server, "budget_ns", () => server.period_ns),
-        slider("period", server, "period_ns", () => 2 * period),
-      ] : []),
-      ...(period && "priority" in server ? [priorityRow(server)] : []),
+        slider("period", server, "period_ns", () => 2 * (period || server.period_ns)),
+      ]),
+      ...(!isFree && "priority" in server ? [priorityRow(server)] : []),
     );
   }
 
@@ -197,7 +190,7 @@
   }
 
   // A hop of a flow has no releases of its own. A deadline that is the period follows it.
-  function taskRows(domain, task, scheduler, isHop) {
+  function taskRows(domain, task, isHop) {
     const { period_ns: period, wcet_ns: wcet } = task;
     let isPeriod = task.deadline_ns === period;
     const heading = element("h3", {}, textOf(() => task.name),
@@ -215,7 +208,7 @@
       }), slider("deadline", task, "deadline_ns", () => 2 * period, () => {
         isPeriod = task.deadline_ns === task.period_ns;
       })]),
-      ...(scheduler.endsWith("fp") ? [priorityRow(task)] : []),
+      ...onlyIf(() => schedulers[domain.scheduler].endsWith("fp"), priorityRow(task)),
     );
   }
 
@@ -284,33 +277,51 @@
     const its = partsOf(domain).filter((one) => one.part === "add_task");
     const [period_ns, wcet_ns] = [4 * (period || 1e7), 2 * (budget || 1e6)];
     const last = Math.max(-1, ...its.map((one) => one.priority ?? -1));
+    const scheduler = schedulers[domain.scheduler];
+    const priority = { executor: 0 }[scheduler] ?? (scheduler.endsWith("fp") ? last + 1 : null);
     return {
       part: "add_task", name: newName("task", its.map((one) => one.name)), etf: [1, 1], kind: 0,
       period_ns, wcet_ns, bcet_ns: wcet_ns, deadline_ns: period_ns, offset_ns: 0, jitter_ns: 0,
-      priority: schedulers[domain.scheduler].endsWith("fp") ? last + 1 : null, vcpu: null,
+      priority, vcpu: null, // in an executor it is a timer
     };
   }
 
-  // A tenth of a pcpu, in the longest period of the servers.
-  function aTenth() {
-    const step = setUp().quantum_ns || 1;
-    const longest = Math.max(0, ...all("add_vcpu").map((one) => one.period_ns ?? 0));
-    const period_ns = longest || 10 * (setUp().quantum_ns || 1e6);
-    return { period_ns, budget_ns: Math.max(step, Math.floor(period_ns / 10 / step) * step) };
-  }
-
-  // A domain with a tenth of a pcpu, after all others.
+  // A domain with a tenth of a pcpu, in the longest period of the others, after all of them.
   function addDomain() {
     const servers = all("add_vcpu").filter((one) => !one.best_effort);
+    const step = setUp().quantum_ns || 1;
+    const longest = Math.max(0, ...servers.map((one) => one.period_ns));
+    const period_ns = longest || 10 * (setUp().quantum_ns || 1e6);
+    const budget_ns = Math.max(step, Math.floor(period_ns / 10 / step) * step);
     const ranks = servers.map((one) => one.priority).filter((one) => one !== given.ordinary);
     const taken = [...system.data.domains, ...system.data.vcpus].map((one) => one.name);
     const domain = { part: "add_domain", name: newName("vm", taken), scheduler: 0 };
     const vcpu = {
-      part: "add_vcpu", pcpu: 0, priority: Math.max(-1, ...ranks) + 1, ...aTenth(),
+      part: "add_vcpu", pcpu: 0, priority: Math.max(-1, ...ranks) + 1, period_ns, budget_ns,
       best_effort: false, extra: false, weight: 0,
     };
     const last = all("add_domain").at(-1);
     insert([last, ...partsOf(last)].at(-1), domain, vcpu, newTask(domain, vcpu));
+  }
+
+  // The spare of a policy that has one, where none is given: analysis/servers/ertds.py, to the
+  // nanosecond while their hyperperiod is exact as a Number.
+  function giveSpare() {
+    const [spare] = all("set_spare");
+    const { slack, is_global: isGlobal, pcpus, quantum_ns: quantum } = setUp();
+    const servers = all("add_vcpu").filter((one) => !one.best_effort);
+    if (slacks[slack] !== "spare" || spare.budget_ns || !servers.length) return;
+    const period_ns = servers.reduce((sum, one) => leastMultiple(sum, one.period_ns), 1);
+    const groups = Map.groupBy(servers, (one) => (isGlobal ? 0 : one.pcpu));
+    const left = [...groups.values()].map((group) => {
+      const asked = group.map((one) => one.budget_ns * (period_ns / one.period_ns));
+      const most = isGlobal ? pcpus : 1;
+      return Math.min(period_ns, most * period_ns - (most - 1) * Math.max(...asked)
+        - asked.reduce((sum, one) => sum + one, 0));
+    });
+    const budget = Math.min(...left);
+    const budget_ns = Math.max(0, budget - (budget % (quantum || 1)));
+    if (budget_ns) Object.assign(spare, { period_ns, budget_ns });
   }
 
   // What a file must not say either, in the words of the command line.
@@ -360,7 +371,6 @@
     const its = partsOf(domain);
     const [vcpus, tasks] = ["add_vcpu", "add_task"].map((part) =>
       its.filter((one) => one.part === part));
-    const scheduler = schedulers[domain.scheduler];
     const first = all("add_vcpu").indexOf(vcpus[0]);
     const legend = element("span", {}, textOf(() => domain.name), " ",
       button("×", () => `no domain ${domain.name}`, () => removeDomain(domain)));
@@ -377,7 +387,7 @@
         const what = server.best_effort ? "best effort: " : "server of ";
         return serverRows(() => `${what}${name()}`, server, ...(vcpus.length > 1 ? [gone] : []));
       }),
-      ...tasks.flatMap((task) => taskRows(domain, task, scheduler, hops.has(task))),
+      ...tasks.flatMap((task) => taskRows(domain, task, hops.has(task))),
       element("div", { className: "adds" },
         button("+ vcpu", () => `another vcpu of ${domain.name}`, () => {
           insert(vcpus.at(-1), { ...vcpus.at(-1) });
@@ -400,14 +410,14 @@
       system.parts.push({ part: "add_swap", at_ns, budget, order, slack });
     });
     const [set] = all("set_spare");
-    const spare = set.budget_ns ? serverRows(() => "spare", set) : [];
+    const spare = onlyIf(() => set.budget_ns, ...serverRows(() => "spare", set));
     const add = button("+ domain", () => "another domain", addDomain);
     form.replaceChildren(
       group("", "",
         ...under(
           element("span", { hidden: true, textContent: "system" }),
-          remaking(policy("policy", setUp())),
-          remaking(number("pcpus", setUp(), "pcpus", 1, given.mostPcpus))),
+          policy("policy", setUp()),
+          number("pcpus", setUp(), "pcpus", 1, given.mostPcpus)),
         ...spare, ...all("add_swap").flatMap(swapRows), swap, add),
       ...all("add_domain").map((domain, at) => domainRows(domain, at, hops)),
     );
@@ -415,12 +425,14 @@
 
   // --- the run ---------------------------------------------------------------------------------
 
-  // Gives a run its length: so many first views, and one after the last swap or change; or less,
-  // down to that, until it has few records, and further until they can be drawn.
+  // Gives a run its length: so many first views, and a job of each task, with a view after the last
+  // swap or change; or less, down to that view, until it has few records, and further until they
+  // can be drawn.
   function chooseHorizon() {
     const [, view] = dataNow().windows[0].view;
     const least = Math.max(0, ...system.parts.map((one) => one.at_ns ?? 0)) + view;
-    let horizon = Math.max(VIEWS * view, least);
+    const judged = all("add_task").map((one) => (one.period_ns ?? 0) + (one.deadline_ns ?? 0));
+    let horizon = Math.max(VIEWS * view, least, ...judged);
     const isLong = () => {
       try {
         simulate(module, partsNow(), horizon, RECORD * (horizon > least ? FEW : MOST));
@@ -447,6 +459,7 @@
 
   // Runs the system as it is now, for less time if that is too much. An Error says what is refused.
   function run(isNew) {
+    giveSpare();
     system.data = dataNow();
     shown.forEach((show) => show());
     check();
@@ -661,7 +674,7 @@
     const { is_global: isGlobal, pcpus } = setUp(ran);
     const served = all("add_vcpu", ran);
     const where = new Set(isGlobal ? Array(pcpus).keys() : its.map((at) => served[at].pcpu));
-    const spent = { ran: 0, domain: 0, empty: 0, others: 0 };
+    const spent = { ran: 0, domain: 0, stolen: 0, empty: 0, others: 0 };
     const isUnpaid = (one) => one.kind === Kind.IDLE && one.payer === -1; // nobody may have it
     const names = new Set();
     const on = new Map(); // what each pcpu does
@@ -674,6 +687,7 @@
       const runs = [...on.values()].filter((one) => where.has(one.pcpu));
       if (runs.some((one) => one.task === task && one.job === job)) spent.ran += length;
       else if (runs.some((one) => its.includes(one.vcpu))) spent.domain += length;
+      else if (runs.every((one) => one.flags & Flag.STOLEN)) spent.stolen += length;
       else if (its.every((at) => empty.has(at)) || runs.every(isUnpaid)) spent.empty += length;
       else {
         spent.others += length;
@@ -693,6 +707,7 @@
     const said = [
       [spent.ran, "it ran"],
       [spent.domain, `other jobs of ${own} ran`],
+      [spent.stolen, "its pcpus were stolen"],
       [spent.empty, `${own} had no budget`],
       [spent.others, `others came first${names.size ? ` (${[...names].join(", ")})` : ""}`],
     ];

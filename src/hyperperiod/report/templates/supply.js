@@ -18,6 +18,13 @@ function following(parts, one, kinds) {
 const partsOfDomain = (parts, domain) =>
   following(parts, domain, ["add_vcpu", "add_task", "add_overrun"]);
 
+// The least common multiple.
+function leastMultiple(one, other) {
+  let [greatest, rest] = [one, other];
+  while (rest) [greatest, rest] = [rest, greatest % rest];
+  return (one / greatest) * other;
+}
+
 const supplyOf = (() => {
   const PERIODIC = 0; // a kind of task
   const BUSY = 2; // one that has no deadline
@@ -25,8 +32,6 @@ const supplyOf = (() => {
   const whole = (amount, unit) => (amount - (amount % unit)) / unit; // rounded down
 
   const sumOf = (list, part) => list.reduce((sum, one) => sum + part(one), 0);
-  const gcd = (one, other) => (other ? gcd(other, one % other) : one);
-  const lcm = (one, other) => (one / gcd(one, other)) * other;
 
   // The least supply after the longest time without any: after it, each period has the budget.
   const sbf = (dark, period, budget) => (window) => {
@@ -64,7 +69,7 @@ const supplyOf = (() => {
     const early = sumOf(loads, ({ period_ns: own, deadline_ns, jitter_ns, wcet_ns }) =>
       (Math.max(0, own - deadline_ns + jitter_ns) * wcet_ns) / own);
     const meet = rate < bandwidth ? (early + bandwidth * dark) / (bandwidth - rate) : Infinity;
-    const cycle = loads.reduce((all, one) => lcm(all, one.period_ns), period);
+    const cycle = loads.reduce((all, one) => leastMultiple(all, one.period_ns), period);
     const start = Math.max(dark, ...loads.map((one) => one.deadline_ns));
     const more = (curve) => curve(start + cycle) - curve(start);
     const last = Math.min(meet, more(demand) <= more(supply) ? start + cycle : Infinity);
