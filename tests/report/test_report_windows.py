@@ -357,7 +357,7 @@ def test_jobs_that_end_at_one_instant_in_another_order_are_no_difference(tmp_pat
         runs.append(script.end(200).trace(folder)[1])
     assert first_difference(header, runs[1], runs[0], Meter(silent, 1)) is None
     moment = first_difference(header, runs[2], runs[0], Meter(silent, 1))
-    assert moment == ReportMoment(FIRST_DIFFERENCE, ("v", "u"), 1, 0, 0, 0, 9)
+    assert moment == ReportMoment(FIRST_DIFFERENCE, ("v", "u"), 1, 0, 0, 0, 10)
 
 
 def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ class Survey:
 def first_difference(
     header: Header, records: Records, first: Records, meter: Meter
 ) -> ReportMoment | None:
-    """Returns the first job that ends in one of two runs and not then in the other, if any.
+    """Returns the first job of a run that ends and does not end then in the first run, if any.
 
     What only one of them saw, the other having been interrupted, is no difference. Both are read
     up to the same instants, so that of one instant all ends are compared, in whatever order they
@@ -265,8 +265,9 @@ def first_difference(
             _ends(meter.chunks(one[start:end]))
             for one, start, end in zip((records, first), before, places, strict=True)
         )
-        if not np.array_equal(own, other):
-            differing = set(map(tuple, own.tolist())) ^ set(map(tuple, other.tolist()))
+        if np.array_equal(own, other):
+            continue
+        if differing := set(map(tuple, own.tolist())) - set(map(tuple, other.tolist())):
             finish_ns, task, job, response_ns = min(differing)
             who = header["tasks"][task]["domain"], header["tasks"][task]["name"]
             release_ns = finish_ns - response_ns

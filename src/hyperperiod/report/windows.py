@@ -158,7 +158,7 @@ def _windows(
             windows.append([*parts[:run], own, *parts[run + 1 :]])
         if own is not None:
             own.moments.append(moment)
-    windows.sort(key=lambda parts: parts[0].start_ns)
+    windows.sort(key=lambda parts: max(one.start_ns for one in parts))
     merged = windows[:1]
     for parts in windows[1:]:
         pairs = list(zip(merged[-1], parts, strict=True))
