@@ -257,7 +257,8 @@ def attach(
     container:NAME  a container or service, by id or name
     vm:NAME         the vcpus of a VM of QEMU or libvirt; vcpu i goes to SERVER.i if there is one
     iothread:NAME   the iothreads and vhost workers of that VM
-    emulator:NAME   all other threads of that VM
+    emulator:NAME   all other threads of that VM; of its vhost workers, only under libvirt,
+                    those that iothread:NAME has not taken
     """
     ending = "" if key is None else f" key={key}"
     with Client(socket_path) as daemon:

@@ -15,7 +15,8 @@ A member is written KIND:WHAT:
                      SERVER.i if there is one, else to SERVER
     iothread:NAME    its iothreads and vhost workers, which serve its disks and cards where QEMU is
                      told so
-    emulator:NAME    all other threads of that virtual machine
+    emulator:NAME    all other threads of that virtual machine; vhost workers only under libvirt,
+                     whose cgroup has them, until `iothread:` takes them by thread
 
 Threads are those that are there now. What is said by cgroups lasts: libvirt's are those of the
 machine's name, so that one which is started again is found again.
