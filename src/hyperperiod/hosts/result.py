@@ -366,7 +366,7 @@ class ComparisonResult(ResultObject, Tabular):
     def _draw(self, ax: Axes) -> None:
         """The responses of tasks and flows, those of runs that only differ in their seed as one."""
         series: dict[str, list[RunResult]] = {}
-        for name, run in zip(series_names(self.results), self.results, strict=True):
+        for name, run in zip(series_names(self.results, by_seed=False), self.results, strict=True):
             series.setdefault(name, []).append(run)
         _draw_responses(ax, series)
 
@@ -595,15 +595,15 @@ def _periods(counts: Sequence[PeriodCount]) -> RunPeriods | None:
     )
 
 
-def series_names(results: Sequence[RunResult]) -> list[str]:
+def series_names(results: Sequence[RunResult], *, by_seed: bool = True) -> list[str]:
     """What runs side by side are called: by policy, host and seed, by those of them that differ.
 
-    By policy where nothing does. A host with a scheduler of its own says by its name which one that
+    By policy where nothing does; seeds are left out if not `by_seed`. A host with a scheduler of its own says by its name which one that
     is.
     """
     hosts = len({result.host for result in results}) > 1
     policies = len({result.policy for result in results if result.host not in STOCK}) > 1
-    seeds = len({result.seed for result in results}) > 1
+    seeds = by_seed and len({result.seed for result in results}) > 1
 
     def name(result: RunResult) -> str:
         policy = result.policy if policies or not (hosts or seeds) else ""
