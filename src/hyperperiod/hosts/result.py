@@ -598,8 +598,8 @@ def _periods(counts: Sequence[PeriodCount]) -> RunPeriods | None:
 def series_names(results: Sequence[RunResult], *, by_seed: bool = True) -> list[str]:
     """What runs side by side are called: by policy, host and seed, by those of them that differ.
 
-    By policy where nothing does; seeds are left out if not `by_seed`. A host with a scheduler of its own says by its name which one that
-    is.
+    By policy where nothing does; seeds are left out if not `by_seed`. A host with a scheduler of
+    its own says by its name which one that is.
     """
     hosts = len({result.host for result in results}) > 1
     policies = len({result.policy for result in results if result.host not in STOCK}) > 1
