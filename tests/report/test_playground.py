@@ -328,12 +328,14 @@ def test_a_system_file_reads_to_the_same_simulation(tmp_path: Path) -> None:
         }
         for system in systems
     ]
-    for again in copy.deepcopy([runs[place] for place, one in enumerate(systems) if one.changes]):
-        served = [one for one in again["parts"] if one.get("best_effort") is False]
+    for mirrored in copy.deepcopy(
+        [runs[place] for place, one in enumerate(systems) if one.changes]
+    ):
+        served = [one for one in mirrored["parts"] if one.get("best_effort") is False]
         last = max((one["priority"] for one in served), default=0)
         for one in served:
             one["priority"] = max(last - one["priority"], 0)
-        runs.append(again)
+        runs.append(mirrored)
     script = """
       const { readFileSync } = require("node:fs");
       const [script, file] = process.argv.slice(1);
@@ -660,6 +662,10 @@ def test_which_reports_lead_to_the_playground(
     for place, one in ((report, table), (Path("/dev/null"), system), (Path("/dev/stdout"), system)):
         assert playground.open_in_playground(place, one) is None
     assert not beside.exists()
+    assert playground.open_in_playground(beside, system) is None
+    beside.symlink_to(made)
+    assert playground.open_in_playground(report, system) is None
+    beside.unlink()
     beside.write_text("older")
     for words in (
         ["simulate", "--horizon", "10ms", "--report"],
@@ -671,6 +677,11 @@ def test_which_reports_lead_to_the_playground(
         assert CliRunner().invoke(cli, asked).exit_code == 0
         assert len([one for one in Page(report).addresses if one.startswith(beside.name)]) == 1
         assert beside.read_text() == "made"
+    jobs = tmp_path / "jobs.csv"
+    jobs.write_text("domain,task,release_ns,ran_ns\ndom0,device-io,0,1000\n")
+    recorded = ["--horizon", "10ms", "--jobs", str(jobs), "--report", str(report)]
+    assert CliRunner().invoke(cli, ["simulate", str(FLIGHT_CONTROL), *recorded]).exit_code == 0
+    assert beside.name not in report.read_text()
 
 
 @needs_browser
@@ -792,7 +803,9 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
     assert idle == "✗ domain control: task: found a domain without tasks; allowed: at least one"
     assert first.startswith("pcpu 0: control runs loop, job 0, on its own budget: ")
     assert (none, left) == ("✗ domain: found none; allowed: at least one", "1")
-    assert thread == "✗ domain control: vcpus: found 2; allowed: one vcpu: an executor is one thread"
+    assert (
+        thread == "✗ domain control: vcpus: found 2; allowed: one vcpu: an executor is one thread"
+    )
     assert named.startswith("✗ domain navigation.0: name: found 'navigation.0' a second time; ")
     assert rank == "✗ server of dom0 priority: found 2147483648; allowed: 0 to 2147483647"
     assert at_once == "✗ swap: at: found 200 ms; allowed: swaps in order of time, one each"

@@ -54,15 +54,18 @@ def address(page: str, system: Mapping[str, Any]) -> str:
 def open_in_playground(report: Path, system: System | None, seed: int | None = None) -> str | None:
     """Puts the playground beside a report; returns the address there of its system, with this seed.
 
-    None where the package has no playground or the page cannot run the system, where the report is
-    no plain file (/dev/stdout), or where there is no room for both.
+    None where the package has no playground or the page cannot run the system, where the report or
+    the copy would be no plain file (/dev/stdout) or both the same, or where there is no room.
     """
-    is_plain = not report.is_symlink() and (report.is_file() or not report.exists())
-    if system is None or not is_plain or not resources.PLAYGROUND.is_file():
+    beside = report.with_name(BESIDE)
+    is_plain = all(
+        not one.is_symlink() and (one.is_file() or not one.exists()) for one in (report, beside)
+    )
+    if system is None or not is_plain or report == beside or not resources.PLAYGROUND.is_file():
         return None
     with suppress(InputError, MissingError, OSError):
         parts = parts_of(system, system.name, 1 if seed is None else seed)
-        made, beside = resources.PLAYGROUND.read_bytes(), report.with_name(BESIDE)
+        made = resources.PLAYGROUND.read_bytes()
         if not beside.exists() or beside.read_bytes() != made:
             with whole_file(str(beside), "--report") as draft:
                 assert draft is not None, "a file was named"

@@ -177,7 +177,8 @@ def write_report(
 
     `progress` is called with the records read so far and all to read, which takes most of the time
     of a long trace. The page says what of the system a certificate covers, where there is one, and
-    leads to the playground, which is put beside it (`open_in_playground`).
+    leads to the playground, which is put beside it (`open_in_playground`), but not for recorded
+    jobs, which are no part of the system.
     """
     if any(one.departs for one in result.recorded):
         analysis = _without_bounds(analysis)
@@ -212,7 +213,7 @@ def write_report(
         flows=flows,
         commands=command_rows(system, result),
         pcpus=fold(pcpus, [row.schedulable is not True for row in pcpus]),
-        playground=open_in_playground(path, system, result.seed),
+        playground=open_in_playground(path, None if result.recorded else system, result.seed),
         steals=any(row.stolen is not None for row in pcpus),
         overheads=_overheads(system),
         data=None if read_trace is None else read_trace.data,

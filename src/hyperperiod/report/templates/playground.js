@@ -331,10 +331,10 @@
       if (!holds) throw new Error(`${where}: found ${found}; allowed: ${allowed}`);
     };
     const pattern = new RegExp(names.pattern);
-    const named = (where, name, taken, allowed) => {
-      require(pattern.test(name) && name.length <= names.limit, where, `'${name}'`, names.allowed);
-      require(!taken.includes(name), where, `'${name}' a second time`, allowed);
-    };
+    const named = (where, name) => require(
+      pattern.test(name) && name.length <= names.limit, where, `'${name}'`, names.allowed);
+    const once = (where, name, others, allowed) =>
+      require(!others.includes(name), where, `'${name}' a second time`, allowed);
     const { pcpus } = setUp();
     require(pcpus <= given.mostPcpus, "pcpus", pcpus, `1 to ${given.mostPcpus}`);
     const taken = [];
@@ -345,12 +345,13 @@
         its.filter((one) => one.part === part));
       const own = [domain.name];
       if (vcpus.length > 1) own.push(...vcpus.map((_, at) => `${domain.name}.${at}`));
+      named(`${where}: name`, domain.name);
+      require(!names.reserved.includes(domain.name), `${where}: name`, `'${domain.name}'`,
+        `a name other than ${names.reserved.join(", ")}`);
       for (const name of own)
-        require(!taken.includes(name), `${where}: name`, `'${name}' a second time`,
+        once(`${where}: name`, name, taken,
           "each domain once (several vcpus are called name.0, name.1, ...)");
       taken.push(...own);
-      named(`${where}: name`, domain.name, names.reserved,
-        `a name other than ${names.reserved.join(", ")}`);
       for (const { best_effort: free, budget_ns: budget, period_ns: period } of vcpus)
         require(free || budget <= period, `${where}: budget`, `a budget of ${timeText(budget)}`,
           `at most the period, ${timeText(period)}`);
@@ -359,8 +360,11 @@
       require(vcpus.length === 1 || schedulers[domain.scheduler] !== "executor",
         `${where}: vcpus`, vcpus.length, "one vcpu: an executor is one thread");
       require(tasks.length, `${where}: task`, "a domain without tasks", "at least one");
-      tasks.forEach((task, at) => named(`${where}: task: name`, task.name,
-        tasks.slice(0, at).map((one) => one.name), "each name once"));
+      tasks.forEach(({ name }, at) => {
+        named(`${where}: task: name`, name);
+        once(`${where}: task: name`, name, tasks.slice(0, at).map((one) => one.name),
+          "each name once");
+      });
     }
     all("add_swap").forEach(({ at_ns: at }, number, swaps) =>
       require(swaps.findIndex((one) => one.at_ns === at) === number, "swap: at", timeText(at),
