@@ -21,7 +21,6 @@ from hyperperiod.report.numbers import duration
 from hyperperiod.report.overview import Overview
 from hyperperiod.report.state import job_keys, unfinished
 from hyperperiod.trace.format import (
-    CHUNK,
     RECORD,
     Header,
     Kind,
@@ -48,6 +47,9 @@ _BEYOND_NS: Final = 1 << 62
 """Longer than any response: the longest one is the closest to it."""
 _KINDS: Final = (Kind.RELEASE, Kind.COMPLETE, Kind.MISS, Kind.ITEM, Kind.DROP)
 """Records that say how jobs and items fare."""
+
+_STEP: Final = 1 << 14
+"""Records of the first run that are compared at once: most runs differ early."""
 
 Who = tuple[str, str]
 """A task by domain and name, or ("flow", its name)."""
@@ -257,10 +259,11 @@ def first_difference(
     were recorded.
     """
     last_ns = min(end_ns(records), end_ns(first))
-    until_ns = [*(int(one) for one in first["time_ns"][CHUNK::CHUNK] if one < last_ns), last_ns]
-    places = [0, 0]
-    for time_ns in until_ns:
-        before, places = places, [first_after(own, time_ns) for own in (records, first)]
+    places, time_ns = [0, 0], 0
+    while time_ns < last_ns:
+        ahead = min(places[1] + _STEP, len(first) - 1)
+        time_ns = min(int(first["time_ns"][ahead]), last_ns)
+        before, places = places, [first_after(one, time_ns) for one in (records, first)]
         own, other = (
             _ends(meter.chunks(one[start:end]))
             for one, start, end in zip((records, first), before, places, strict=True)
