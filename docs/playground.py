@@ -34,7 +34,7 @@ from hyperperiod.model import (
     TaskKind,
     load_system,
 )
-from hyperperiod.model.limits import PCPU_LIMIT
+from hyperperiod.model.limits import PCPU_LIMIT, PRIORITY_LIMIT
 from hyperperiod.model.policy import legal_policies
 from hyperperiod.model.values import NAME_ALLOWED, NAME_LIMIT, NAME_PATTERN
 from hyperperiod.model.words import RESERVED_NAMES
@@ -70,6 +70,7 @@ def write(path: Path, module: Path = MODULE, files: Sequence[Path] = ()) -> None
             "columns": TASK_COUNTS,
             "colors": COLORS,
             "mostPcpus": PCPU_LIMIT,
+            "mostPriority": PRIORITY_LIMIT - 1,
         },
     )
 

@@ -94,7 +94,6 @@ static void open_entries(void) {
 void device_open(void) {
     load_modules();
     open_frames();
-    open_entries();
 }
 
 /* When the first handler began from `due` on, or 0: none yet. What began before is forgotten. */
@@ -120,6 +119,7 @@ _Noreturn void device_measure(void) {
         struct message message;
     } frame;
 
+    open_entries(); /* what is noted before the clocks are known has no time */
     while (1) {
         ssize_t bytes = recv(frames, &frame, sizeof frame, 0);
         hp_u64 now = counter(), due, entered, number = place_number(frame.message.place);

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from bench import dom0
-from hyperperiod.hosts.services import PAGE, ServiceSession
+from hyperperiod.hosts.services import PAGE, ServiceSession, SessionRequest
 from hyperperiod.trace.format import NONE, RECORD, Kind
 
 MS = 1_000_000
@@ -34,3 +36,23 @@ def test_rows_are_means_with_where_they_lie() -> None:
     assert rows["none: pages from"] < 40
     assert rows["none: pages to"] > 42
     assert rows["none: share"] == rows["none: share from"] == pytest.approx(3)
+
+
+def test_each_setting_has_its_own_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many pages come here as its seed says, five times as many where dom0 has a fifth."""
+
+    def run(asked: Sequence[SessionRequest]) -> list[ServiceSession]:
+        found = []
+        for one in asked:
+            budget = one.run.system.domains[0].interface
+            times = 5 if budget and budget.bandwidth * 5 == 1 else 1
+            pages = np.full(times * one.run.seed, dom0.RAMP_NS, PAGE)
+            found.append(ServiceSession(np.zeros(0, RECORD), pages, packets=1))
+        return found
+
+    monkeypatch.setattr(dom0, "run_sessions", run)
+    rows = {row.name: row.value for row in dom0.measure()}
+    assert len(rows) == 3 * len(dom0.SHOWN) * sum(len(group) for group in dom0.SETTINGS)
+    pages = {name: rows[f"{name}: pages"] for group in dom0.SETTINGS for name in group}
+    assert pages.pop("200 us in 1 ms") == pytest.approx(5 * 4.5 / 1.1)
+    assert all(value == pytest.approx(4.5 / 1.1) for value in pages.values())

@@ -14,7 +14,7 @@ from typing import Any
 import click
 import pytest
 
-from docs import console, keys, price, proofs, timeline
+from docs import console, keys, proofs, spreads, timeline
 from hyperperiod.analysis import AnalysisResult
 from hyperperiod.cli import main
 from hyperperiod.hosts.result import ComparisonResult
@@ -159,8 +159,11 @@ def test_pictures_are_what_the_simulator_does(name: str) -> None:
     assert (TOP / "docs" / "pictures" / f"{name}.svg").read_text() == timeline.svg(name)
 
 
-def test_the_picture_of_the_price_is_that_of_its_numbers() -> None:
-    assert price.FILE.read_text() == price.svg(read()["linux_host"].numbers)
+@pytest.mark.parametrize("name", spreads.PICTURES)
+def test_bars_are_those_of_their_numbers(name: str) -> None:
+    picture = spreads.PICTURES[name]
+    text = picture.svg(read()[picture.section].numbers)
+    assert (spreads.FOLDER / f"{name}.svg").read_text() == text
 
 
 def test_every_package_that_the_tools_install_is_explained() -> None:

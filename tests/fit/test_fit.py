@@ -245,6 +245,21 @@ def test_what_is_only_sufficient_proves_nothing_impossible(
     assert fit(system, QUICK).status == status
 
 
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({}, "optimal"),
+        ({"sbf": Sbf.SERVERS}, "fitted"),
+        ({"sbf": Sbf.EDP}, "fitted"),
+        ({"overheads": Overheads(context_switch_ns=1_000)}, "fitted"),
+    ],
+)
+def test_what_depends_on_others_is_not_called_optimal(more: dict[str, Any], status: str) -> None:
+    found = fit(system_of(domain("a", 10, 2), domain("b", 20, 2), pcpus=1, **more), QUICK)
+    assert found.status == status
+    assert ("search" in found.bandwidth_bounds) == (status == "optimal")
+
+
 def test_inner_interfaces_that_were_computed_prove_nothing_impossible() -> None:
     """With others inside, less is enough: then there is an answer."""
     tasks = {"i0": (15, 2), "i1": (12, 4)}

@@ -33,6 +33,7 @@ from hyperperiod.papers.sessions import NS_PER_S, POLICIES
 from hyperperiod.trace.format import RECORD, Kind
 
 MS = 1_000_000
+BUSY = ("20ms", "6ms")
 NURSERY = """'pool="nursery"'"""
 RAN = Ran("", {}, ended=True)
 
@@ -75,7 +76,7 @@ def test_scripts_are_scripts_and_set_the_servers_of_the_papers_tables() -> None:
 
 def test_dom0_has_its_own_server_while_clients_ask() -> None:
     """In Pool-0, where stock xl makes no domain, and once the clients are told."""
-    wanted = [bench.dom0.request(name, 7) for name in ("100 us in 1 ms", "none")]
+    wanted = [bench.dom0.request(server, BUSY, 7) for server in (("1ms", "100us"), ())]
     run = services_script.dom0_run(wanted)
     shell = subprocess.run(["sh", "-n"], input=run, text=True, capture_output=True, check=False)
     assert (shell.returncode, shell.stderr) == (0, "")
@@ -103,7 +104,7 @@ def test_what_dom0_received_is_the_difference_of_both_looks() -> None:
 
 @pytest.mark.parametrize("names", [("dom0",), ("web", "dom0", "batch"), ("dom0", "web", "batch")])
 def test_dom0_and_batch_stand_around_the_services(names: tuple[str, ...]) -> None:
-    system = bench.dom0.request("none", 1).run.system
+    system = bench.dom0.request((), BUSY, 1).run.system
     chosen = tuple(one for name in names for one in system.domains if one.name == name)
     with pytest.raises(InputError, match="allowed: web, database, client, with a vcpu each"):
         refuse_other(system.replace(domains=chosen), dom0=True)

@@ -244,6 +244,7 @@ def host(tmp_path: Path) -> KernelFiles:
         200: (["/usr/bin/kvm", "-smp", "1", "-name", "old"], {200: "kvm", 201: "kvm"}),
         300: (["./server"], {300: "server", 301: "worker-0", 302: "worker-1"}),
         400: ([], {400: "kthreadd"}),
+        500: ([], {500: "vhost-100"}),
     }  # fmt: skip
     for process, (words, threads) in processes.items():
         for thread, comm in threads.items():
@@ -273,7 +274,7 @@ def host(tmp_path: Path) -> KernelFiles:
         ("name:worker-*", ["attach s thread=301", "attach s thread=302"]),
         ("name:worker", ["attach s thread=103"]),
         ("vm:web", ["attach s.0 thread=101", "attach s thread=102"]),
-        ("iothread:web", ["attach s thread=104", "attach s thread=106"]),
+        ("iothread:web", [f"attach s thread={thread}" for thread in (104, 106, 500)]),
         ("emulator:web", [f"attach s thread={thread}" for thread in (100, 103, 105)]),
         (
             "container:0123456789abcdef",
@@ -302,7 +303,7 @@ SCOPE = "machine.slice/machine-qemu\\x2d{}\\x2dweb.scope/libvirt"
         (
             "iothread:web",
             ["s"],
-            ["attach s cgroup=/{}/iothread*", "attach s thread=106"],
+            ["attach s cgroup=/{}/iothread*", "attach s thread=106", "attach s thread=500"],
         ),
     ],
 )

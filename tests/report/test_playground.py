@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import html
 import json
 import random
@@ -30,6 +31,7 @@ from hyperperiod.analysis.domains.domain_level import (
     NotCovered,
     components_of,
     contract_under,
+    judge_component,
     supply_under,
 )
 from hyperperiod.analysis.servers.groups import groups_of
@@ -130,8 +132,10 @@ CURVES = """
   console.log(JSON.stringify(runs.map(({ parts, policy, lengths, records }) => {
     const read = recordsOf(new Uint8Array(readFileSync(records)));
     return lengths.map((windows, id) => {
-      const { step, ...found } = supplyOf(parts, id, policy, schedulers);
+      const { step, lack, ...found } = supplyOf(parts, id, policy, schedulers);
       if (found.why) return null;
+      const late = lack && lack < Infinity && found.demand[0].at(lack) - found.supply(lack);
+      found.lacks = lack === Infinity ? 0 : lack && Math.sign(late);
       found.seen = windows.map(seenSupply(read, id, step));
       const demand = found.demand.map(({ at }) => windows.map(at));
       return { ...found, supply: windows.map(found.supply), demand };
@@ -155,14 +159,15 @@ def curves_of(system: System, vcpu: Vcpu, windows: list[int]) -> dict[str, Any] 
         supply = supply_under(vcpu.interface, contract, [component])
     except NotCovered:
         return None
-    loads, demand = component.loads, []
+    loads, demand, lacks = component.loads, [], 0
     if component.local is Local.EDF and loads:
+        lacks = int(judge_component(component, supply)[0].holds is not True)
         demand = [[dbf(loads, window) for window in windows]]
     elif component.local is Local.FIXED_PRIORITY:
         above = [loads[: place + 1] for place in range(len(loads))]
         demand = [[rbf(some, window) for window in windows] for some in above]
     sbf = [supply.sbf(window) for window in windows]
-    return {"dark": supply.blackout_ns, "supply": sbf, "demand": demand}
+    return {"dark": supply.blackout_ns, "supply": sbf, "demand": demand, "lacks": lacks}
 
 
 def in_step(system: System, number: int) -> System:
@@ -240,6 +245,7 @@ def test_supply_and_demand_are_those_of_the_analysis(tmp_path: Path) -> None:
                 assert all(least >= bound for least, bound in pairs)
                 compared += sum(bound > 0 for _, bound in pairs)
     assert compared > 1_000
+    assert {one["lacks"] for curves in expected for one in curves if one} == {0, 1}
     harmonic = [one for curves in expected[::3] for one in curves if one]
     assert len(harmonic) > 20
 
@@ -322,6 +328,12 @@ def test_a_system_file_reads_to_the_same_simulation(tmp_path: Path) -> None:
         }
         for system in systems
     ]
+    for again in copy.deepcopy([runs[place] for place, one in enumerate(systems) if one.changes]):
+        served = [one for one in again["parts"] if one.get("best_effort") is False]
+        last = max((one["priority"] for one in served), default=0)
+        for one in served:
+            one["priority"] = max(last - one["priority"], 0)
+        runs.append(again)
     script = """
       const { readFileSync } = require("node:fs");
       const [script, file] = process.argv.slice(1);
@@ -340,17 +352,22 @@ def test_a_system_file_reads_to_the_same_simulation(tmp_path: Path) -> None:
     asked, written = tmp_path / "runs.json", tmp_path / "system.toml"
     asked.write_text(json.dumps({"words": file_words(), "runs": runs}))
     found = json.loads(said(node, "-e", script, TEMPLATES / "toml.js", asked))
-    rings = 0
+    rings = moved = 0
     for text, one in zip(found, runs, strict=True):
         if any(part.get("ring") for part in one["parts"]):
             assert text == "a ring, which a file gives to a device"
             rings += 1
+            continue
+        if text.startswith("a change to another priority, "):
+            assert one in runs[len(systems) :]
+            moved += 1
             continue
         written.write_text(text)
         again = resolve(load_system(written, pinned=True))
         assert again.name == one["name"]
         assert parts_of(again, "") == one["parts"], text
     assert rings < 10
+    assert moved > 10
 
 
 def test_policies_are_those_that_a_system_file_can_name() -> None:
@@ -505,7 +522,14 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
       setTimeout(() => {
         told(/&system=(.*)/.exec(location.hash)[1]);
         const { name, parts } = JSON.parse(atob(/&system=(.*)/.exec(location.hash)[1]));
-        parts[0].horizon_ns = 1e18;
+        parts[0].horizon_ns = 1e18; // and its least run is too long
+        parts.find((one) => one.part === "add_task").period_ns = 3e3;
+        follow(btoa(JSON.stringify({ name, parts })));
+        told(document.getElementById("example").value);
+        parts[0].pcpus = 1e9;
+        follow(btoa(JSON.stringify({ name, parts })));
+        parts[0].pcpus = 1;
+        delete parts.find((one) => one.part === "add_vcpu").weight;
         follow(btoa(JSON.stringify({ name, parts })));
         follow("nothing");
         press("in");
@@ -513,8 +537,8 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     """
     dom = opened(acted(page, visit), tmp_path, f"#zoom=0ns,40000000ns&system={link(200_000)}")
     notes = re.findall(r"\[([^\]]*)\]", dom[dom.rindex("<pre>") :])
-    *ran, linked, supplies, before, typed, label, zero, shown, after, swapped, focus = notes[:-9]
-    instant, first, missed, packet, further, refused, kept = notes[-9:-2]
+    *ran, linked, supplies, before, typed, label, zero, shown, after, swapped, focus = notes[:-12]
+    instant, first, missed, packet, further, refused, kept = notes[-12:-5]
     assert len(ran) > 20
     assert all(re.match(r"\d+ records of ", one) for one in (*ran, swapped))
     assert (before, after) == ("0", str(misses_with(200_000)))
@@ -524,7 +548,7 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     assert supplies.endswith("; best effort: it has no server")
     assert typed == str(misses_with(123_457))
     assert re.fullmatch(r"server of .+ budget \(µs\)", label)
-    assert zero == f"✗ {label}: found 0; allowed: a time above 0"
+    assert zero == f"✗ {label}: found 0; allowed: a time above 0, up to 104 days"
     assert shown == "200"
     assert focus == "hot swap"
     assert instant == (
@@ -548,7 +572,12 @@ def test_every_example_runs_and_follows_its_form(page: Path, tmp_path: Path) -> 
     )
     task = {"period_ns": 8_000_000, "wcet_ns": 400_000, "bcet_ns": 320_000}
     assert json.loads(base64.b64decode(kept))["parts"] == changed("hungry-guests", 200_000, task)
-    assert set(notes[-2:]) == {"✗ the link has no system of this page"}
+    cut, name, *wrong = notes[-5:]
+    assert re.match(r"\d{5} records of ", cut)
+    assert name == "hungry-guests"
+    assert len(wrong) == 3
+    for why, words in zip(wrong, ("pcpus: found 1000000000;", "a part has fewer", ""), strict=True):
+        assert why.startswith(f"✗ the link has no system that runs here: {words}")
     assert drawn(dom, "shapes") > 20
 
 
@@ -673,8 +702,7 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
       press("another task of vm1");
       set("domain vm1 name", "Klima-ü");
       set("domain Klima-ü scheduler", "fp");
-      control("domain Klima-ü scheduler").dispatchEvent(new Event("change"));
-      told(document.activeElement.ariaLabel);
+      told(control("task1 priority").closest("label").hidden);
       set("task1 priority", 3);
       set("task1 deadline (µs)", 32e6);
       set("task1 period (µs)", 128e6);
@@ -691,7 +719,7 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
       told(said());
       set("task1 name", "a/b");
       told(said());
-      set("task1 name", "own");
+      set("a/b name", "own");
       told(document.querySelectorAll("#curves figure").length);
       told(rows());
       told(said());
@@ -703,22 +731,47 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
       choose("overload");
       document.querySelector("#system h3 button").click();
       told(said());
+      document.querySelector('[data-do="on"]').click();
+      told(document.querySelector("#instant li:last-child").textContent);
       for (const { ariaLabel } of [...document.querySelectorAll("#system legend button")])
         press(ariaLabel);
       told(said());
       told(document.querySelectorAll("#system legend button").length);
+      choose("ros2-robot");
+      press("another vcpu of control");
+      told(said());
+      choose("flight-control");
+      set("domain displays name", "navigation.0");
+      press("another vcpu of navigation");
+      told(said());
+      choose("flight-control");
+      set("server of dom0 priority", 2 ** 31);
+      told(said());
+      for (const _ of [1, 2]) press("another policy from some instant on");
+      const ats = [...document.querySelectorAll('[data-of^="add_swap"] + input')];
+      for (const at of [ats[0].value, 1e6]) {
+        ats[1].value = at;
+        ats[1].dispatchEvent(new Event("change"));
+        told(said());
+      }
+      choose("deferrable-gedf-counterexample");
+      const chosen = control("system policy");
+      chosen.value = [...chosen.options].find((one) => one.text === "ertds").value;
+      chosen.dispatchEvent(new Event("input"));
+      log.append(`¦${document.getElementById("file").value}¦`);
     """
     dom = html.unescape(opened(acted(page, visit), tmp_path))
     shown = dom[dom.rindex("<pre>") + 5 : dom.rindex("</pre>")]
-    before, text, after = shown.split("¦")
+    before, text, after, spared, _ = shown.split("¦")
     notes = re.findall(r"\[(.*?)\]", before)
-    focus, chosen, many, few, is_named, twice, wrong, curves, rows, ran, is_saved = notes
-    assert (focus, chosen) == ("another vcpu of vm1", "domain Klima-ü scheduler")
+    focus, hidden, many, few, is_named, twice, wrong, curves, rows, ran, is_saved = notes
+    assert (focus, hidden) == ("another vcpu of vm1", "false")
     assert many == "✗ system pcpus: found 65; allowed: 1 to 64"
     assert few == "✗ domain cockpit: pcpu: found 3; allowed: 0 to 2"
     assert (is_named, curves, is_saved) == ("true", "12", "true")
-    assert twice == "✗ control loop name: found 'task1' a second time; allowed: each name once"
-    assert wrong == f"✗ task1 name: found 'a/b'; allowed: {NAME_ALLOWED}"
+    name = "✗ domain Klima-ü: task: name: found"
+    assert twice == f"{name} 'task1' a second time; allowed: each name once"
+    assert wrong == f"{name} 'a/b'; allowed: {NAME_ALLOWED}"
     written = tmp_path / "system.toml"
     written.write_text(text)
     system = load_system(written, pinned=True)
@@ -732,7 +785,19 @@ def test_who_there_is_is_edited_and_written_as_a_file(page: Path, tmp_path: Path
     assert horizon is not None
     result = run(resolve(system), int(horizon[1]) * 1_000_000)
     assert rows.split(";") == counted(result)
-    hop, idle, none, left = re.findall(r"\[(.*?)\]", after)
+    hop, idle, first, none, left, thread, named, rank, at_once, late = re.findall(
+        r"\[(.*?)\]", after
+    )
     assert hop == "✗ flow command: found no such hop; allowed: every task that it passes"
     assert idle == "✗ domain control: task: found a domain without tasks; allowed: at least one"
+    assert first.startswith("pcpu 0: control runs loop, job 0, on its own budget: ")
     assert (none, left) == ("✗ domain: found none; allowed: at least one", "1")
+    assert thread == "✗ domain control: vcpus: found 2; allowed: one vcpu: an executor is one thread"
+    assert named.startswith("✗ domain navigation.0: name: found 'navigation.0' a second time; ")
+    assert rank == "✗ server of dom0 priority: found 2147483648; allowed: 0 to 2147483647"
+    assert at_once == "✗ swap: at: found 200 ms; allowed: swaps in order of time, one each"
+    assert " records of 1.08 s, " in late
+    written.write_text(spared)
+    with_spare = load_system(written)
+    assert with_spare.spare is not None
+    assert resolve(with_spare.replace(spare=None)) == with_spare

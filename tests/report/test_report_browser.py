@@ -513,6 +513,34 @@ def test_numbers_of_a_comparison_lead_to_the_job_of_their_own_run(tmp_path: Path
     assert title[1].count("of video.frame") == 4
 
 
+def test_rows_of_what_is_asked_for_are_shown_however_many_runs_there_are(tmp_path: Path) -> None:
+    """Five runs leave a row of one task each, which is not the first one of its domain."""
+    system, policies = (
+        load_system(SYSTEMS / "packet-path.toml"),
+        ["ptps", "wcps", "crps", "ds", "polling"],
+    )
+    traces = [tmp_path / f"{policy}.hpt" for policy in policies]
+    results = [
+        simulate(with_policy(system, parse_policy(trace.stem)), 200_000_000, trace_path=trace)
+        for trace in traces
+    ]
+    page = tmp_path / "compare.html"
+    compare_report(page, results, traces)
+    for title, names in (
+        ("crps: longest response of control.log", ["log"]),
+        ("crps: longest response of flow command", ["receive", "law", "send"]),
+    ):
+        follow = f"""
+          const link = document.querySelector('#tasks a[data-moment^="{title},"]');
+          link.click();
+        """
+        svg = saved(opened(acted(page, follow + SAVE), tmp_path))["svg"]
+        text = "".join(ET.fromstring(svg).itertext())
+        assert f"tasks: {len(names) * 5} of 30" in text
+        assert all(re.search(rf"\n{name}\n{policies[0]} ·", text) for name in names)
+        assert (svg.count(b'stroke-width="2.4"') == 2) is (len(names) == 3)
+
+
 def test_what_is_shown_is_saved_as_svg_and_png(page: Path, tmp_path: Path) -> None:
     dom = opened(acted(page, SAVE), tmp_path, "#zoom=0,24ns")
     assert saved(dom)["png"].startswith(b"\x89PNG")

@@ -24,6 +24,7 @@ from hyperperiod.report import windows as windows_module
 from hyperperiod.report import write_report
 from hyperperiod.report.meter import Meter, silent
 from hyperperiod.report.moments import (
+    FIRST_DIFFERENCE,
     FIRST_MISS,
     LONGEST,
     WORST_MISS,
@@ -315,11 +316,12 @@ def test_runs_that_differ_late_have_a_window_there_and_one_that_ends_before_does
     ends = [{one.finish_ns, another.finish_ns} for one, another in pairs]
     differs_ns = min(filter(None, (min(both) for both in ends if len(both) > 1)))
 
-    moment = first_difference(header, runs[1], first)
+    meter = Meter(silent, 1)
+    moment = first_difference(header, runs[1], first, meter)
     assert moment is not None
     assert (moment.who[0], moment.finish_ns) == ("video", differs_ns)
-    assert first_difference(header, first, first) is None
-    assert first_difference(header, runs[2], first) is None
+    assert first_difference(header, first, first, meter) is None
+    assert first_difference(header, runs[2], first, meter) is None
     moments = [survey(header, records) for records in runs]
     chosen = choose_each(runs, [moments[0], [moment, *moments[1]], moments[2]], 0)
     held = [window for window in chosen[1].windows if moment in window.moments]
@@ -339,6 +341,23 @@ def test_runs_that_differ_late_have_a_window_there_and_one_that_ends_before_does
     assert "b: first difference of video" in str([one["title"] for one in last["moments"]])
     assert [len(spans) > 8 for spans in last["pcpus"]] == [True, True, False]
     assert {spans[-7] for spans in last["pcpus"][:2]} == {last["end"]}
+
+
+def test_jobs_that_end_at_one_instant_in_another_order_are_no_difference(tmp_path: Path) -> None:
+    """In the third run the second one of them is done a little later."""
+    header = make_header("ds", [vcpu("v", 10, 10)], [task("v", "t", 20, 15), task("v", "u", 20, 5)])
+    runs = []
+    for number, ends in enumerate([[(0, 9), (1, 9)], [(1, 9), (0, 9)], [(0, 9), (1, 10)]]):
+        script, folder = Script(header), tmp_path / str(number)
+        folder.mkdir()
+        for one in (0, 1):
+            script.add(0, Kind.RELEASE, task=one, job=0, value=20)
+        for one, at in ends:
+            script.add(at, Kind.COMPLETE, task=one, job=0, vcpu=0, value=at)
+        runs.append(script.end(200).trace(folder)[1])
+    assert first_difference(header, runs[1], runs[0], Meter(silent, 1)) is None
+    moment = first_difference(header, runs[2], runs[0], Meter(silent, 1))
+    assert moment == ReportMoment(FIRST_DIFFERENCE, ("v", "u"), 1, 0, 0, 0, 10)
 
 
 def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:

@@ -48,31 +48,38 @@ std::vector<Number> rows;
 
 // Reads a number, a list after its length, or what may be missing: then NEVER stands there.
 struct Reader {
-    const u64 *at;
+    const u64 *at, *end;
 
+    u64 next() {
+        if (at == end)
+            throw std::invalid_argument("a part has fewer values than this version takes");
+        return *at++;
+    }
     template <class T> void operator()(T &value) {
-        value = static_cast<T>(*at);
-        if (static_cast<u64>(value) != *at++)
+        const u64 number = next();
+        value = static_cast<T>(number);
+        if (static_cast<u64>(value) != number)
             throw std::invalid_argument("a number is too large for its place");
     }
     template <class T> void operator()(std::optional<T> &value) {
-        if (*at != NEVER)
+        if (at == end || *at != NEVER)
             (*this)(value.emplace());
         else
             at++;
     }
     template <class T> void operator()(std::vector<T> &list) {
-        list.resize(static_cast<std::size_t>(*at++));
-        for (T &value : list)
-            (*this)(value);
+        for (u64 left = next(); left > 0; left--)
+            (*this)(list.emplace_back());
     }
 };
 
 template <class... Values> void tell(void (*part)(Scenario &, Values...)) {
     std::tuple<std::remove_cvref_t<Values>...> told;
-    Reader read{values.data()};
+    Reader read{values.data(), values.data() + values.size()};
 
     std::apply([&](auto &...value) { (read(value), ...); }, told);
+    if (read.at != read.end)
+        throw std::invalid_argument("a part has more values than this version takes");
     std::apply([&](const auto &...value) { part(scenario, value...); }, told);
 }
 

@@ -27,8 +27,8 @@ from hyperperiod.cli.options import (
     linux_options,
     read_hosts,
     read_policies,
+    read_seeds,
     report_option,
-    seed_option,
     wide_option,
 )
 from hyperperiod.cli.progress import reading_bar
@@ -81,7 +81,16 @@ NO_COSTS: HostCostOptions = {"overheads": None, "margin": None, "grid_ns": None}
 @fail_on_option("dmr>0, short>0, max>8ms, or p99>+5%, which is more than in the first run")
 @linux_options
 @horizon_option
-@seed_option
+@click.option(
+    "--seed",
+    "seeds",
+    callback=read_seeds,
+    metavar="N,N,...",
+    default="1",
+    show_default=True,
+    help="Seed of all draws; they do not depend on the schedule. Of several: a run with each, under"
+    " the system's own policy if none is named.",
+)
 @report_option
 @json_option
 @wide_option
@@ -97,7 +106,7 @@ def compare(
     thefts: bool,
     kernel: str | None,
     horizon_ns: int,
-    seed: int,
+    seeds: list[int],
     report_file: str | None,
     as_json: bool,
 ) -> None:
@@ -124,7 +133,7 @@ def compare(
         require_values(guards, hosts or ())
         machine = on_linux(hosts or (), place, cpus, thefts=thefts, kernel=kernel)
         results, sentences = _ran(
-            systems[0], policies, hosts, horizon_ns, seed, report_file, machine
+            systems[0], policies, hosts, horizon_ns, seeds, report_file, machine
         )
         names = series_names(results)
     found = ComparisonResult(
@@ -150,13 +159,22 @@ def _refuse_with_files(ctx: click.Context, report_file: str | None) -> None:
     """UsageError if an option for runs is given with results, which are there already."""
     given = [
         f"--{name.replace('_', '-')}"
-        for name in ("policies", "hosts", "place", "cpus", "thefts", "kernel", "horizon_ns", "seed")
+        for name in (
+            "policies",
+            "hosts",
+            "place",
+            "cpus",
+            "thefts",
+            "kernel",
+            "horizon_ns",
+            "seeds",
+        )
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     if report_file is not None:
         given.append("--report")
     if given:
-        option = given[0].replace("-ns", "").replace("place", "in")
+        option = given[0].replace("-ns", "").replace("place", "in").replace("seeds", "seed")
         raise click.UsageError(f"found {option} with results; allowed: with a system")
 
 
@@ -201,15 +219,16 @@ def _ran(
     policies: list[Policy] | None,
     hosts: list[str] | None,
     horizon_ns: int,
-    seed: int,
+    seeds: list[int],
     report_file: str | None,
     machine: LinuxOptions | None,
 ) -> tuple[list[RunResult], tuple[str, ...]]:
     machines = [host for host in hosts or () if machine_of(host) in MACHINES]
-    systems, ready = _systems(system_file, policies, machines, own_only=hosts is not None)
+    own_only = hosts is not None or len(seeds) > 1
+    systems, ready = _systems(system_file, policies, machines, own_only=own_only)
     require_different({"SYSTEM": system_file, "--report": report_file})
     with about(system_file), whole_file(report_file, "--report") as report_path:
-        return _results(systems, ready, hosts or ["sim"], horizon_ns, seed, report_path, machine)
+        return _results(systems, ready, hosts or ["sim"], horizon_ns, seeds, report_path, machine)
 
 
 def _systems(
@@ -243,7 +262,7 @@ def _results(
     ready: ForHost | None,
     hosts: list[str],
     horizon_ns: int,
-    seed: int,
+    seeds: list[int],
     report_path: Path | None,
     machine: LinuxOptions | None,
 ) -> tuple[list[RunResult], tuple[str, ...]]:
@@ -252,10 +271,11 @@ def _results(
     With them what lies between hosts, in sentences.
     """
     results: list[RunResult] = []
-    runs = [
+    pairs = [
         (system, host) for number, system in enumerate(systems) for host in of_policy(hosts, number)
     ]
-    proved = _proved(runs)
+    runs = [(*pair, seed) for pair in pairs for seed in seeds]
+    proved = _proved(pairs)
     with (
         terminated_as_interrupted(),
         tempfile.TemporaryDirectory(prefix="hyperperiod-") as folder,
@@ -263,7 +283,7 @@ def _results(
         traces = [
             Path(folder) / f"{index}.hpt" if report_path else None for index in range(len(runs))
         ]
-        for (system, host), trace in zip(runs, traces, strict=True):
+        for (system, host, seed), trace in zip(runs, traces, strict=True):
             results.append(run_on(host, system, horizon_ns, seed, trace, linux=machine))
             if results[-1].interrupted:
                 break
@@ -300,9 +320,12 @@ def _proved(runs: list[tuple[System, str]]) -> list[str]:
 def _show(found: ComparisonResult, names: list[str], *, kept: bool) -> None:
     screen, results = Screen(), found.results
     several = kept or len({result.host for result in results}) > 1
+    seeds = len({result.seed for result in results}) > 1
     for name, result in zip(names, results, strict=True):
         file, where = f"{name}: " if kept else "", f" on {result.host}" if several else ""
-        screen.line(f"{file}{result.system} under {result.policy}{where}: ", misses_text(result))
+        which = f" with seed {result.seed}" if seeds else ""
+        text = f"{file}{result.system} under {result.policy}{where}{which}: "
+        screen.line(text, misses_text(result))
     for table in comparison_tables(results, names):
         screen.table(table)
     for sentence in found.sentences:

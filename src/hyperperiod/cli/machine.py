@@ -217,13 +217,13 @@ PROBES = (
         "linux guest",
         'run --on xen of domains with guest = "linux"',
         "hyperperiod xen build linux-guest",
-        _built("guests/linux/linux.bin"),
+        _built("guests/linux/driver.cpio"),
     ),
     Probe(
         "linux-rt guest",
         'run --on xen of domains with guest = "linux-rt"',
         "hyperperiod xen build linux-rt-guest",
-        _built("guests/linux-rt/linux.bin"),
+        _built("guests/linux-rt/driver.cpio"),
     ),
     Probe(
         "linux with sched_ext",

@@ -124,6 +124,15 @@ def read_hosts(_ctx: click.Context, _param: click.Parameter, text: str | None) -
     return hosts
 
 
+def read_seeds(ctx: click.Context, param: click.Parameter, text: str) -> list[int]:
+    """Several seeds, separated by commas, each once."""
+    seeds = [_SEED.convert(one.strip(), param, ctx) for one in text.split(",")]
+    for index, seed in enumerate(seeds):
+        if seed in seeds[:index]:
+            raise click.BadParameter(f"found {seed} a second time; allowed: each once")
+    return seeds
+
+
 def _policy(text: str) -> Policy:
     try:
         return parse_policy(text)
@@ -168,9 +177,11 @@ policy_option = click.option(
     help="Use this policy instead of the system's own, by name or rules (periodic+edf+reclaim).",
 )
 
+_SEED = WholeNumber(0, SEED_LIMIT - 1)
+
 seed_option = click.option(
     "--seed",
-    type=WholeNumber(0, SEED_LIMIT - 1),
+    type=_SEED,
     default=1,
     show_default=True,
     help="Seed of all draws; they do not depend on the schedule.",

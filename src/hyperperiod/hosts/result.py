@@ -596,15 +596,21 @@ def _periods(counts: Sequence[PeriodCount]) -> RunPeriods | None:
 
 
 def series_names(results: Sequence[RunResult]) -> list[str]:
-    """What runs side by side are called: by policy, by host, or by both if both differ.
+    """What runs side by side are called: by policy, host and seed, by those of them that differ.
 
-    A host with a scheduler of its own says by its name which one that is.
+    By policy where nothing does. A host with a scheduler of its own says by its name which one that
+    is.
     """
-    if len({result.host for result in results}) == 1:
-        return [result.policy for result in results]
-    if len({result.policy for result in results if result.host not in STOCK}) <= 1:
-        return [result.host for result in results]
-    return [f"{result.policy} on {result.host}" for result in results]
+    hosts = len({result.host for result in results}) > 1
+    policies = len({result.policy for result in results if result.host not in STOCK}) > 1
+    seeds = len({result.seed for result in results}) > 1
+
+    def name(result: RunResult) -> str:
+        policy = result.policy if policies or not (hosts or seeds) else ""
+        where = " on ".join(filter(None, (policy, result.host if hosts else "")))
+        return ", ".join(filter(None, (where, f"seed {result.seed}" if seeds else "")))
+
+    return [name(result) for result in results]
 
 
 def _task(name: str, count: TaskCount) -> RunTask:

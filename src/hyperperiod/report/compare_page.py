@@ -22,7 +22,7 @@ from hyperperiod.report.distribution import (
 )
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
-from hyperperiod.report.moments import ReportMoment, first_difference, passes, read_through
+from hyperperiod.report.moments import PASSES, ReportMoment, first_difference, read_through
 from hyperperiod.report.numbers import duration, percent
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color, dash
@@ -131,7 +131,8 @@ def compare_report(
     `progress` is called with the records read so far and all to read.
     """
     opened = [None if trace is None else read(trace) for trace in traces or [None] * len(results)]
-    meter = Meter(progress, sum(len(one[1]) * passes(one[0]) for one in opened if one))
+    # Two more passes for differences: over each run, and over the first for each other.
+    meter = Meter(progress, sum(len(one[1]) * (PASSES + 2) for one in opened if one))
     names, stack = series_names(results), [one for one in opened if one]
     if len(stack) < len(results) or not same_rows([header for header, _ in stack]):
         stack = []
@@ -148,7 +149,7 @@ def compare_report(
             zip(names, results, found, strict=True)
         )
     ]
-    chosen = _windows(stack, [moments for _, moments in found]) if stack else []
+    chosen = _windows(stack, [moments for _, moments in found], meter) if stack else []
     keys = [(domain.name, task.name) for domain in results[0].domains for task in domain.tasks]
     rows = _task_rows(results) + _flow_rows(results)
     drawn = [(key, series) for key in keys if (series := _series(runs, key))]
@@ -177,12 +178,12 @@ def compare_report(
 
 
 def _windows(
-    traces: Sequence[tuple[Header, Records]], moments: Sequence[list[ReportMoment]]
+    traces: Sequence[tuple[Header, Records]], moments: Sequence[list[ReportMoment]], meter: Meter
 ) -> list[Chosen]:
     """The windows for the moments of runs, and for where each first differs from the first one."""
     (_, first), *_ = traces
     for (header, records), own in zip(traces[1:], moments[1:], strict=True):
-        own += filter(None, [first_difference(header, records, first)])
+        own += filter(None, [first_difference(header, records, first, meter)])
     first_ns = max(first_view_ns(header) for header, _ in traces)
     return choose_each([records for _, records in traces], moments, first_ns)
 

@@ -7,21 +7,29 @@ whose response is the shortest one, the median or the 99th percentile is a momen
 these numbers lead somewhere; where a percentile is rounded, it is the first of the closest.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hyperperiod.hosts.result import Responses
 from hyperperiod.report.distribution import Distribution, ResponseCounts, Task, by_task
 from hyperperiod.report.meter import Meter
 from hyperperiod.report.numbers import duration
 from hyperperiod.report.overview import Overview
-from hyperperiod.report.state import unfinished
-from hyperperiod.trace.format import RECORD, Header, Kind, Records, chunks, end_ns
-from hyperperiod.trace.items import visits_in
+from hyperperiod.report.state import job_keys, unfinished
+from hyperperiod.trace.format import (
+    CHUNK,
+    RECORD,
+    Header,
+    Kind,
+    Records,
+    end_ns,
+    first_after,
+    items_of,
+)
 
 FIRST_MISS: Final = "first miss"
 WORST_MISS: Final = "worst miss"
@@ -34,8 +42,12 @@ TYPICAL: Final = {
     "p99 response": "p99",
 }
 """Moments of which one wants to see an example, and the fields of `Responses` that they show."""
+PASSES: Final = 2
+"""How often a page reads a trace at most: for its moments and, up to the last, for its timeline."""
 _BEYOND_NS: Final = 1 << 62
 """Longer than any response: the longest one is the closest to it."""
+_KINDS: Final = (Kind.RELEASE, Kind.COMPLETE, Kind.MISS, Kind.ITEM, Kind.DROP)
+"""Records that say how jobs and items fare."""
 
 Who = tuple[str, str]
 """A task by domain and name, or ("flow", its name)."""
@@ -106,22 +118,36 @@ def _wanted(seen: Seen, who: Who) -> dict[str, int]:
 class Survey:
     """Looks for the first miss and the longest response of every task, chunk by chunk.
 
-    And for the first with each typical response that was `seen`.
+    And for the first with each typical response that was `seen`. Items of flows are looked at as
+    jobs, each flow being a task that is numbered after the real ones: an item is released when it
+    comes to its first hop, and complete when its job at the last hop is.
     """
 
     def __init__(self, header: Header, seen: Seen) -> None:
-        self._header = header
-        self._wanted = [_wanted(seen, (one["domain"], one["name"])) for one in header["tasks"]]
+        flows = header.get("flows", [])
+        self._tasks = len(header["tasks"])
+        self._who = [(one["domain"], one["name"]) for one in header["tasks"]]
+        self._who += [("flow", flow["name"]) for flow in flows]
+        self._deadlines_ns = np.array(
+            [one["deadline_ns"] or 0 for one in (*header["tasks"], *flows)], np.uint64
+        )
+        self._last_hop = np.array([len(flow["hops"]) - 1 for flow in flows], np.uint64)
+        self._wanted = [_wanted(seen, who) for who in self._who]
         self._closest: dict[tuple[int, str], tuple[int, ReportMoment]] = {}
         self._missed: dict[int, ReportMoment] = {}
+        self._dropped: dict[int, ReportMoment] = {}
         self._in_flight: Records = np.empty(0, RECORD)
+        self._at_last_hop: Records = np.empty(0, RECORD)
         self._last_ns = 0
 
     def add(self, chunk: Records) -> None:
         """Looks for moments in these records, which follow those of the call before."""
+        self._last_ns = end_ns(chunk)
+        chunk = chunk[np.isin(chunk["kind"], _KINDS)]
+        if len(self._last_hop):
+            chunk = np.concatenate((chunk, *self._items(chunk)))
         released = np.concatenate((self._in_flight, chunk[chunk["kind"] == Kind.RELEASE]))
         self._in_flight = unfinished(self._in_flight, chunk)
-        self._last_ns = end_ns(chunk)
         for task, done in by_task(chunk[chunk["kind"] == Kind.COMPLETE]):
             self._see_closest(task, done)
         for task, missed in by_task(chunk[chunk["kind"] == Kind.MISS]):
@@ -131,10 +157,49 @@ class Survey:
         self._see_finished(chunk)
 
     def found(self) -> list[ReportMoment]:
-        """Each task's first miss, its responses and its first late job that never ended."""
-        stuck = [self._of_release(WORST_MISS, jobs[0]) for _, jobs in by_task(self._in_flight)]
-        late = [moment for moment in stuck if moment.is_late(self._last_ns)]
-        return [*self._missed.values(), *(moment for _, moment in self._closest.values()), *late]
+        """The first miss of each task and flow, the first drop, the responses, and each task's
+        first late job that never ended; of a flow without another miss that is its first one."""
+        missed, late = dict(self._missed), []
+        for task, jobs in by_task(self._in_flight):
+            moment = self._of_release(WORST_MISS, jobs[0])
+            if moment.is_late(self._last_ns) and moment.task is None:
+                missed.setdefault(task, replace(moment, reason=FIRST_MISS))
+            elif moment.is_late(self._last_ns):
+                late.append(moment)
+        closest = (moment for _, moment in self._closest.values())
+        return [*missed.values(), *self._dropped.values(), *closest, *late]
+
+    def _items(self, chunk: Records) -> tuple[Records, Records, Records]:
+        """The releases, completions and misses of items, as of jobs; notes what was dropped."""
+        came = chunk[chunk["kind"] == Kind.ITEM]
+        flow, hop, _ = items_of(came["value"])
+        released = self._as_jobs(came[hop == 0], Kind.RELEASE)
+        released["value"] = released["time_ns"] + self._deadlines_ns[released["task"]]
+        at_last_hop = np.concatenate((self._at_last_hop, came[hop == self._last_hop[flow]]))
+        done = chunk[chunk["kind"] == Kind.COMPLETE]
+        _, left, by = np.intersect1d(job_keys(at_last_hop), job_keys(done), return_indices=True)
+        self._at_last_hop = np.delete(at_last_hop, left)
+        finished = self._as_jobs(at_last_hop[left], Kind.COMPLETE)
+        finished["time_ns"] = done["time_ns"][by]
+        begun = np.concatenate((self._in_flight, released))
+        _, first, last = np.intersect1d(job_keys(begun), job_keys(finished), return_indices=True)
+        finished = finished[last]
+        finished["value"] = finished["time_ns"] - begun["time_ns"][first]
+        finished = finished[np.argsort(finished["time_ns"], kind="stable")]
+        missed = finished[finished["value"] > self._deadlines_ns[finished["task"]]]
+        missed["kind"] = Kind.MISS
+        for task, lost in by_task(self._as_jobs(chunk[chunk["kind"] == Kind.DROP], Kind.DROP)):
+            at_ns = int(lost["time_ns"][0])
+            moment = self._moment(task, FIRST_DROP, int(lost["job"][0]), at_ns, 0)
+            self._dropped.setdefault(task, replace(moment, finish_ns=at_ns))
+        return released, finished, missed
+
+    def _as_jobs(self, items: Records, kind: Kind) -> Records:
+        """The records of items as records of this kind of the jobs that stand for them."""
+        flow, _, number = items_of(items["value"])
+        jobs = items.copy()
+        jobs["task"], jobs["job"], jobs["kind"] = self._tasks + flow, number, kind
+        return jobs
 
     def _see_missed(self, task: int, release: Records) -> None:
         """Keep the job with this release as the first of its task that missed."""
@@ -143,16 +208,19 @@ class Survey:
 
     def _see_closest(self, task: int, done: Records) -> None:
         """Keep the first jobs whose responses are closest to what is wanted of their task."""
+        responses_ns = done["value"].astype(np.int64)
         for reason, wanted_ns in self._wanted[task].items():
-            gaps_ns = np.abs(done["value"].astype(np.int64) - wanted_ns)
-            at = int(np.argmin(gaps_ns))
-            gap_ns, before = int(gaps_ns[at]), self._closest.get((task, reason))
+            at = int(np.argmin(np.abs(responses_ns - wanted_ns)))
+            gap_ns, before = (
+                abs(int(responses_ns[at]) - wanted_ns),
+                self._closest.get((task, reason)),
+            )
             if before is None or gap_ns < before[0]:
                 job, response_ns, finish_ns = (
                     int(done[key][at]) for key in ("job", "value", "time_ns")
                 )
                 release_ns = finish_ns - response_ns
-                relative_ns = self._header["tasks"][task]["deadline_ns"]
+                relative_ns = int(self._deadlines_ns[task])
                 deadline_ns = release_ns + relative_ns if relative_ns else 0
                 moment = self._moment(task, reason, job, release_ns, deadline_ns)
                 self._closest[task, reason] = gap_ns, replace(moment, finish_ns=finish_ns)
@@ -175,81 +243,47 @@ class Survey:
     def _moment(
         self, task: int, reason: str, job: int, release_ns: int, deadline_ns: int
     ) -> ReportMoment:
-        entry = self._header["tasks"][task]
-        who = (entry["domain"], entry["name"])
-        return ReportMoment(reason, who, task, job, release_ns, deadline_ns, None)
+        own = task if task < self._tasks else None
+        return ReportMoment(reason, self._who[task], own, job, release_ns, deadline_ns, None)
 
 
-def flow_moments(
-    header: Header, pieces: Iterable[Records], last_ns: int, seen: Seen
-) -> list[ReportMoment]:
-    """Returns each flow's first late item, the first dropped one, and its responses."""
-    first: dict[int, ReportMoment] = {}
-    dropped: dict[int, ReportMoment] = {}
-    closest: dict[tuple[int, str], tuple[int, ReportMoment]] = {}
-    wanted = [_wanted(seen, ("flow", flow["name"])) for flow in header.get("flows", [])]
-    for flow, item in _items(header, pieces):
-        if item.reason == FIRST_DROP:
-            dropped.setdefault(flow, item)
-        elif item.finish_ns is not None:
-            for reason, wanted_ns in wanted[flow].items():
-                gap_ns = abs(item.finish_ns - item.release_ns - wanted_ns)
-                if (flow, reason) not in closest or gap_ns < closest[flow, reason][0]:
-                    closest[flow, reason] = gap_ns, replace(item, reason=reason)
-        if item.is_late(last_ns):
-            before = first.get(flow)
-            if before is None or item.deadline_ns < before.deadline_ns:
-                first[flow] = replace(item, reason=FIRST_MISS)
-    return [*first.values(), *dropped.values(), *(moment for _, moment in closest.values())]
+def first_difference(
+    header: Header, records: Records, first: Records, meter: Meter
+) -> ReportMoment | None:
+    """Returns the first job of a run that ends and does not end then in the first run, if any.
 
-
-def _items(header: Header, pieces: Iterable[Records]) -> Iterator[tuple[int, ReportMoment]]:
-    """Every item with its flow's number, once it is through or dropped; then those that are not."""
-    flows = header.get("flows", [])
-    open_items: dict[tuple[int, int], ReportMoment] = {}
-    for record, item in visits_in(pieces):
-        key = (item.flow, item.number)
-        flow = flows[item.flow]
-        who = ("flow", flow["name"])
-        if record.kind == Kind.DROP:
-            at_ns = record.time_ns
-            yield item.flow, ReportMoment(FIRST_DROP, who, None, item.number, at_ns, 0, at_ns)
-        elif record.kind == Kind.ITEM and item.hop == 0:
-            deadline_ns = record.time_ns + flow["deadline_ns"]
-            open_items[key] = ReportMoment(
-                LONGEST, who, None, item.number, record.time_ns, deadline_ns, None
-            )
-        elif item.hop + 1 == len(flow["hops"]) and record.kind == Kind.COMPLETE:
-            moment = open_items.pop(key, None)
-            if moment is not None:
-                yield item.flow, replace(moment, finish_ns=record.time_ns)
-    for (number, _), moment in open_items.items():
-        yield number, moment
-
-
-def first_difference(header: Header, records: Records, first: Records) -> ReportMoment | None:
-    """Returns the first job that ends in one of two runs and not then in the other, if any.
-
-    What only one of them saw, the other having been interrupted, is no difference.
+    What only one of them saw, the other having been interrupted, is no difference. Both are read
+    up to the same instants, so that of one instant all ends are compared, in whatever order they
+    were recorded.
     """
-    for ends in zip_longest(_ends(records), _ends(first)):
-        if ends[0] != ends[1]:
-            finish_ns, task, job, response_ns = min(end for end in ends if end is not None)
-            if finish_ns > min(end_ns(records), end_ns(first)):
-                break
+    last_ns = min(end_ns(records), end_ns(first))
+    until_ns = [*(int(one) for one in first["time_ns"][CHUNK::CHUNK] if one < last_ns), last_ns]
+    places = [0, 0]
+    for time_ns in until_ns:
+        before, places = places, [first_after(own, time_ns) for own in (records, first)]
+        own, other = (
+            _ends(meter.chunks(one[start:end]))
+            for one, start, end in zip((records, first), before, places, strict=True)
+        )
+        if np.array_equal(own, other):
+            continue
+        if differing := set(map(tuple, own.tolist())) - set(map(tuple, other.tolist())):
+            finish_ns, task, job, response_ns = min(differing)
             who = header["tasks"][task]["domain"], header["tasks"][task]["name"]
             release_ns = finish_ns - response_ns
             return ReportMoment(FIRST_DIFFERENCE, who, task, job, release_ns, 0, finish_ns)
     return None
 
 
-def _ends(records: Records) -> Iterator[tuple[int, int, int, int]]:
-    """When jobs end, with their task, number and response."""
-    for chunk in chunks(records):
-        done = chunk[chunk["kind"] == Kind.COMPLETE]
-        yield from zip(
-            *(done[key].tolist() for key in ("time_ns", "task", "job", "value")), strict=True
-        )
+def _ends(pieces: Iterable[Records]) -> NDArray[np.uint64]:
+    """When jobs end, with their task, number and response, a row each, in this order."""
+    done = [piece[piece["kind"] == Kind.COMPLETE] for piece in pieces]
+    columns = [
+        np.concatenate([np.empty(0, np.uint64), *(one[key] for one in done)])
+        for key in ("time_ns", "task", "job", "value")
+    ]
+    rows = np.stack(columns, axis=1)
+    return rows[np.lexsort(columns[::-1])]
 
 
 def read_through(
@@ -261,7 +295,7 @@ def read_through(
 ) -> tuple[dict[Task, Distribution], list[ReportMoment]]:
     """Returns how responses are distributed in a whole trace, and the moments worth looking at.
 
-    The overview sees the trace too. It is read once, and once more if there are flows.
+    The overview sees the trace too, which is read once.
     """
     responses, survey = ResponseCounts(header), Survey(header, seen)
     for chunk in meter.chunks(records):
@@ -269,12 +303,4 @@ def read_through(
         survey.add(chunk)
         if overview:
             overview.add(chunk)
-    moments = survey.found()
-    if header.get("flows"):
-        moments += flow_moments(header, meter.chunks(records), end_ns(records), seen)
-    return responses.found(), moments
-
-
-def passes(header: Header) -> int:
-    """Returns how often a page reads a trace at most, the timeline included."""
-    return 3 if header.get("flows") else 2
+    return responses.found(), survey.found()

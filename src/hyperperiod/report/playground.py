@@ -37,7 +37,7 @@ def parts_of(system: System, file: str, seed: int = 1) -> list[dict[str, Any]]:
     if system.major_frame_ns is not None:
         raise InputError(file, None, "policy", "table", "a policy with servers")
     parts = describe(resolve(system), 1, seed)
-    parts[0]["horizon_ns"] = None
+    parts[0] |= {"horizon_ns": None, "seed": str(seed)}  # a text: in pages numbers end at 2^53
     vcpus = Counter(one["pcpu"] for one in parts if one["part"] in ("add_vcpu", "add_change"))
     vcpus.pop(None, None)
     if (most := max(vcpus.values())) > MOST_VCPUS:

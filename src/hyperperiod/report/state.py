@@ -116,7 +116,10 @@ def unfinished(before: Records, chunk: Records, kind: Kind = Kind.RELEASE) -> Re
     """The records of a kind, of jobs that are open after a chunk; `before`: those before it."""
     kinds = chunk["kind"]
     released = np.concatenate((before, chunk[kinds == kind]))
-    return released[~np.isin(job_keys(released), job_keys(chunk[kinds == Kind.COMPLETE]))]
+    if not len(released):
+        return released
+    done = job_keys(chunk[kinds == Kind.COMPLETE])
+    return released[~np.isin(job_keys(released), done, assume_unique=True)]
 
 
 def job_keys(records: Records) -> NDArray[np.uint64]:

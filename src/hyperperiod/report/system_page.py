@@ -22,7 +22,7 @@ from hyperperiod.report.charts import CdfChart, Series, cdf_chart, points_each
 from hyperperiod.report.distribution import Distribution, Task
 from hyperperiod.report.folding import fold
 from hyperperiod.report.meter import Meter, Progress, silent
-from hyperperiod.report.moments import passes, read_through
+from hyperperiod.report.moments import PASSES, Seen, read_through
 from hyperperiod.report.numbers import duration, times, whole
 from hyperperiod.report.page import render
 from hyperperiod.report.palette import color
@@ -182,13 +182,18 @@ def write_report(
     if any(one.departs for one in result.recorded):
         analysis = _without_bounds(analysis)
     colors = {domain.name: color(index) for index, domain in enumerate(system.domains)}
-    read_trace = None if trace_path is None else _read_trace(trace_path, result, progress)
+    domains = domain_rows(system, analysis, result, colors)
+    task_lines = task_rows(system, analysis, result, colors)
+    tasks = fold(task_lines, [row.trouble for row in task_lines])
+    flow_lines = flow_rows(system, analysis, result)
+    flows = fold(flow_lines, [row.misses + row.dropped for row in flow_lines])
+    # Typical responses lead into the timeline only where a row is seen at once: there may be many.
+    seen = {(row.domain, row.name): row.response for row, hidden in tasks.pairs if not hidden}
+    seen |= {("flow", row.name): row.response for row, hidden in flows.pairs if not hidden}
+    read_trace = None if trace_path is None else _read_trace(trace_path, seen, progress)
     found = {} if read_trace is None else read_trace.responses
     chosen = None if read_trace is None else read_trace.chosen
     cut = result.interrupted or not (read_trace is None or read_trace.complete)
-    domains = domain_rows(system, analysis, result, colors)
-    tasks = task_rows(system, analysis, result, colors)
-    flows = flow_rows(system, analysis, result)
     pcpus = pcpu_rows(analysis, result)
     charts = _charts(found, system, analysis, colors)
     own = result.host in STOCK
@@ -203,8 +208,8 @@ def write_report(
         verdicts=[*verdicts(system, analysis, result), *_certificate_verdict(certificate)],
         spare=analysis.spare,
         domains=fold(domains, [row.trouble for row in domains]),
-        tasks=fold(tasks, [row.trouble for row in tasks]),
-        flows=fold(flows, [row.misses + row.dropped for row in flows]),
+        tasks=tasks,
+        flows=flows,
         commands=command_rows(system, result),
         pcpus=fold(pcpus, [row.schedulable is not True for row in pcpus]),
         playground=open_in_playground(path, system, result.seed),
@@ -230,15 +235,10 @@ class ReadTrace:
     complete: bool
 
 
-def _read_trace(path: Path, result: RunResult, progress: Progress) -> ReadTrace:
-    """All that the page shows of a trace, which is read in chunks, two or three times."""
+def _read_trace(path: Path, seen: Seen, progress: Progress) -> ReadTrace:
+    """All that the page shows of a trace, which is read in chunks, twice."""
     header, records = read(path)
-    seen = {
-        (domain.name, task.name): task.response_ns
-        for domain in result.domains
-        for task in domain.tasks
-    } | {("flow", flow.name): flow.response_ns for flow in result.flows}
-    meter = Meter(progress, len(records) * passes(header))
+    meter = Meter(progress, len(records) * PASSES)
     overview = overview_of(header, records)
     responses, moments = read_through(header, records, meter, seen, overview)
     chosen = choose(records, moments, first_view_ns(header))

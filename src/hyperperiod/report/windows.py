@@ -8,7 +8,6 @@ typical responses. Tables link to them by instants. Runs that stand on one page 
 same instants.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -23,7 +22,7 @@ from hyperperiod.report.moments import (
     ReportMoment,
     Who,
 )
-from hyperperiod.trace.format import Records, end_ns
+from hyperperiod.trace.format import Records, end_ns, first_after, first_of
 
 START: Final = 20_000
 """Records of the first window."""
@@ -126,7 +125,7 @@ def starts(runs: Sequence[Records], first_view_ns: int) -> list[ReportWindow]:
     if not is_whole(*runs):
         share = START // len(runs)
         cut_ns = min(int(records["time_ns"][share]) for records in runs if len(records) > share)
-        lasts = [_first_of(records, cut_ns) or share for records in runs]
+        lasts = [first_of(records, cut_ns) or share for records in runs]
     shown = [records[:last] for records, last in zip(runs, lasts, strict=True)]
     until_ns = max(map(end_ns, shown))
     view = (0, min(until_ns, first_view_ns or until_ns))
@@ -159,7 +158,7 @@ def _windows(
             windows.append([*parts[:run], own, *parts[run + 1 :]])
         if own is not None:
             own.moments.append(moment)
-    windows.sort(key=lambda parts: parts[0].start_ns)
+    windows.sort(key=lambda parts: max(one.start_ns for one in parts))
     merged = windows[:1]
     for parts in windows[1:]:
         pairs = list(zip(merged[-1], parts, strict=True))
@@ -175,7 +174,7 @@ def _windows(
 def _beside(records: Records, window: ReportWindow) -> ReportWindow:
     """The part of another run between the instants of a window, or up to the end of that run."""
     start_ns, until_ns = (min(at, end_ns(records)) for at in (window.start_ns, window.end_ns))
-    first, last = _first_of(records, window.start_ns), _first_after(records, until_ns)
+    first, last = first_of(records, window.start_ns), first_after(records, until_ns)
     return replace(
         window, first=min(first, last), last=last, start_ns=start_ns, end_ns=until_ns, moments=[]
     )
@@ -222,20 +221,20 @@ def _around(records: Records, moment: ReportMoment, least: int, limit: int) -> R
     until_ns = moment.until_ns(end_ns(records))
     decisive_ns = moment.deadline_ns if moment.reason == FIRST_MISS else until_ns
     margin_ns = (until_ns - moment.release_ns) // 2
-    first = _first_of(records, max(0, moment.release_ns - margin_ns))
-    last = _first_after(records, until_ns + margin_ns)
+    first = first_of(records, max(0, moment.release_ns - margin_ns))
+    last = first_after(records, until_ns + margin_ns)
     if last - first < least:
         spare = least - (last - first)
         first, last = first - spare * 2 // 3, last + spare // 3
     elif last - first > limit:
-        last = min(last, _first_after(records, decisive_ns) + limit // 8)
+        last = min(last, first_after(records, decisive_ns) + limit // 8)
         first = max(first, last - limit)
     first, last = max(0, first), min(last, len(records))
     start_ns = int(records["time_ns"][first])
     if last < len(records):
-        last = _first_of(records, int(records["time_ns"][last]))
-    last = max(last, _first_after(records, decisive_ns))
-    first = _first_of(records, start_ns)
+        last = first_of(records, int(records["time_ns"][last]))
+    last = max(last, first_after(records, decisive_ns))
+    first = first_of(records, start_ns)
     until_ns = int(records["time_ns"][last - 1])
     return ReportWindow(moment.title, first, last, start_ns, until_ns, (start_ns, until_ns))
 
@@ -257,15 +256,3 @@ def view_of(moment: ReportMoment, window: ReportWindow, last_ns: int) -> Span:
         max(window.start_ns, start_ns - margin_ns),
         min(window.end_ns, start_ns + span_ns + margin_ns),
     )
-
-
-def _first_of(records: Records, time_ns: int) -> int:
-    """The place of the first record that is not before the instant."""
-    times = records["time_ns"]
-    return bisect_left(range(len(records)), time_ns, key=lambda at: int(times[at]))
-
-
-def _first_after(records: Records, time_ns: int) -> int:
-    """The place of the first record after the instant."""
-    times = records["time_ns"]
-    return bisect_right(range(len(records)), time_ns, key=lambda at: int(times[at]))

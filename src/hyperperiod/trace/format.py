@@ -20,6 +20,7 @@ mapped into memory, never read whole, and validated in chunks.
 import contextlib
 import json
 import mmap
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, NamedTuple, NotRequired, TypedDict, cast
@@ -361,6 +362,24 @@ def end_ns(records: Records) -> int:
     return int(records["time_ns"][-1]) if len(records) else 0
 
 
+def first_of(records: Records, time_ns: int) -> int:
+    """The place of the first record that is not before the instant."""
+    return _place(bisect_left, records, time_ns)
+
+
+def first_after(records: Records, time_ns: int) -> int:
+    """The place of the first record after the instant."""
+    return _place(bisect_right, records, time_ns)
+
+
+def _place(bisect: Callable[..., int], records: Records, time_ns: int) -> int:
+    """Each record that is looked at brings in some pages of a mapped file, which are let go."""
+    times = records["time_ns"]
+    place = bisect(range(len(records)), time_ns, key=lambda at: int(times[at]))
+    _give_back(records)
+    return place
+
+
 def is_interrupted(header: Header, records: Records) -> bool:
     """Whether Ctrl-C ended the run before its horizon; the trace is whole up to that instant."""
     return end_ns(records) < header["horizon_ns"]
@@ -374,6 +393,11 @@ def signed(value: int) -> int:
 def item_of(value: int) -> Item:
     """The item in the value of an item or drop record."""
     return Item(value >> 48, value >> 32 & 0xFFFF, value & 0xFFFFFFFF)
+
+
+def items_of(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The flows, hops and numbers of the items in the values of such records."""
+    return values >> 48, values >> 32 & 0xFFFF, values & 0xFFFFFFFF
 
 
 def server_name(header: Header, server: int) -> str:

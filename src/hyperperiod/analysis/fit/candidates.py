@@ -200,12 +200,12 @@ class Tabulator:
             return None, floor
         bandwidth = Fraction(found.budget_ns, found.period_ns)
         certain = found.exact and shape is not Shape.HARMONIC
-        certain = certain and self._by_itself(domain) and are_exact(components, contract)
+        certain = certain and self.by_itself(domain) and are_exact(components, contract)
         return found.period_ns, bandwidth if certain else floor
 
     def _exact(self, domain: Domain) -> bool:
         """Whether no budget below the least found serves a domain; else that is all tests say."""
-        if self.coupled or not self._by_itself(domain):
+        if self.coupled or not self.by_itself(domain):
             return False
         try:
             contract = contract_under(self.system.policy, domain, self.system.sbf)
@@ -213,7 +213,7 @@ class Tabulator:
         except NotCovered:
             return False
 
-    def _by_itself(self, domain: Domain) -> bool:
+    def by_itself(self, domain: Domain) -> bool:
         """Whether all that a domain needs is said by its tasks and its own interface.
 
         Else the servers beside it may prove that it needs less, or inner ones other than those that
@@ -412,6 +412,7 @@ def items_of(
             given=bool(_period_ns(domain)),
             step_ns=tabulator.budget_step_ns(domain),
             whole=tables[i].whole and len(kept[i]) == len(tables[i].budgets),
+            by_itself=not tabulator.coupled and tabulator.by_itself(domain),
         )
         for i, domain in served
     ]

@@ -352,7 +352,8 @@ class _Fit:
         fitted.rounds += outcome.rounds
         fitted.cuts += outcome.cuts
         fitted.interrupted = fitted.interrupted or outcome.interrupted
-        if outcome.rounds and outcome.bound and not outcome.doubtful:
+        by_itself = all(item.by_itself for item in problem.items)
+        if outcome.rounds and outcome.bound and by_itself and not outcome.doubtful:
             if least is Least.BANDWIDTH:
                 fitted.bandwidth_bounds["search"] = Fraction(outcome.bound, problem.unit)
             else:
@@ -362,7 +363,8 @@ class _Fit:
         if outcome.choice is not None:
             fitted.choice = outcome.choice
             last = least is self.options.least
-            fitted.status = "optimal" if outcome.optimal and last else "fitted"
+            proved = outcome.optimal and last and by_itself
+            fitted.status = "optimal" if proved else "fitted"
         elif fitted.choice is None:
             fitted.status, fitted.reason = self._nothing(problem, outcome, test)
 

@@ -53,6 +53,7 @@ class FitItem:
     given: bool = False  # the file says the interface, or its period
     step_ns: int = 1  # budgets are multiples of it
     whole: bool = False  # the candidates are all that may be chosen
+    by_itself: bool = True  # what is proved of it does not depend on the others
 
     def bandwidth(self, choice: int) -> Fraction:
         """The bandwidth that all vcpus of the domain get together with a choice."""

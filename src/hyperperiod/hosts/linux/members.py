@@ -43,10 +43,6 @@ VCPU_THREAD: Final = re.compile(r"CPU (\d+)/\w+")
 """How QEMU calls the thread of a vcpu, if it names its threads (libvirt has it do so)."""
 IOTHREAD: Final = re.compile(r"IO (?!mon_iothread$)")
 """How QEMU calls the thread of an `-object iothread`; that of its monitor is none."""
-VHOST_WORKER: Final = re.compile(r"vhost-\d+")
-"""How the kernel calls a vhost worker, by the number of the process that owns it. That is QEMU's,
-whose thread it is since Linux 6.4; with vhost's `fork_from_owner_default=N` (6.17) it is of the
-kernel's, as it was before."""
 CONTAINER_FOLDER: Final = re.compile(
     r"(?:(?:docker|libpod|crio|cri-containerd|nspawn|lxc\.payload|machine)[-.])?(.+?)"
     r"(?:\.scope|\.service|\.slice)?"
@@ -160,24 +156,29 @@ def _words(kind: str, what: str, host: KernelFiles) -> list[str]:
         return [f"cgroup={_container(what, host)}"]
     if kind == "emulator":
         process = _virtual_machine(what, host)
-        vcpus = {thread for _, thread in _vcpus(what, host)}
+        others = {*(thread for _, thread in _vcpus(what, host)), *_vhost_workers(process, host)}
         return [
             f"thread={number}"
             for number, comm in host.threads(process)
-            if number not in vcpus and not IOTHREAD.match(comm) and not VHOST_WORKER.match(comm)
+            if number not in others and not IOTHREAD.match(comm)
         ]
     if kind == "iothread":
         return [f"thread={number}" for found in _iothreads(what, host) for number in found]
-    found = [
-        number
-        for process in sorted(host.processes())
-        for number, name in host.threads(process)
-        if fnmatchcase(name, what)
-    ]
+    found = _named(what, host)
     if not found:
         allowed = "the name of a thread that is there (/proc/*/task/*/comm)"
         raise InputError("", None, "member name", repr(what), allowed)
     return [f"thread={number}" for number in found]
+
+
+def _named(pattern: str, host: KernelFiles) -> list[int]:
+    """The threads whose name matches."""
+    return [
+        number
+        for process in sorted(host.processes())
+        for number, name in host.threads(process)
+        if fnmatchcase(name, pattern)
+    ]
 
 
 def names_of(kind: str, host: KernelFiles | None = None) -> list[str]:
@@ -241,16 +242,23 @@ def _vcpus(name: str, host: KernelFiles) -> list[tuple[int, int]]:
 
 def _iothreads(name: str, host: KernelFiles) -> tuple[list[int], list[int]]:
     """The iothreads of a virtual machine and its vhost workers."""
-    threads = list(host.threads(_virtual_machine(name, host)))
-    own, workers = (
-        [number for number, comm in threads if pattern.match(comm)]
-        for pattern in (IOTHREAD, VHOST_WORKER)
-    )
+    process = _virtual_machine(name, host)
+    own = [number for number, comm in host.threads(process) if IOTHREAD.match(comm)]
+    workers = _vhost_workers(process, host)
     if not own and not workers:
         allowed = "-object iothread,id=ID, and names of threads: -name NAME,debug-threads=on"
         found = f"no iothreads or vhost workers of {name!r}"
         raise InputError("", None, "member iothread", found, f"{allowed}; or vhost=on")
     return own, workers
+
+
+def _vhost_workers(process: int, host: KernelFiles) -> list[int]:
+    """The vhost workers of a process, by whose number the kernel calls them.
+
+    They are its own threads since Linux 6.4; before, and where vhost's `fork_from_owner_default`
+    (6.17) is N, they are the kernel's.
+    """
+    return _named(f"vhost-{process}", host)
 
 
 def _libvirt(process: int, host: KernelFiles) -> str | None:

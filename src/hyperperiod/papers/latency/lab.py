@@ -93,7 +93,7 @@ class Results:
         """What `--json` prints of a plan that was measured."""
         return LatencyResult(
             host=plan.host,
-            guest=plan.guest,
+            guest=plan.guest.value,
             seed=plan.seed,
             policies=tuple(str(policy) for policy in plan.policies),
             quirks=tuple(plan.quirks),

@@ -7,7 +7,6 @@ Times are whole nanoseconds, and what was not measured is null. docs/formats.md 
 from __future__ import annotations
 
 from hyperperiod.experiments.confidence import Interval
-from hyperperiod.model import GuestKind
 from hyperperiod.model.result_object import ResultObject
 from hyperperiod.papers.claim import Claim
 
@@ -83,7 +82,7 @@ class LatencyResult(ResultObject):
     """All that was measured; after Ctrl-C up to there."""
 
     host: str
-    guest: GuestKind
+    guest: str
     seed: int
     policies: tuple[str, ...]
     quirks: tuple[str, ...]

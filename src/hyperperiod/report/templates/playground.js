@@ -21,12 +21,12 @@
   const FIRST = (examples.find((one) => one.name === "flight-control") ?? examples[0]).name;
   let system = null; // a copy of the example that is changed, and the data of its timeline
   let shown = []; // what brings each control to what it controls
-  let records = []; // of the last run
+  let ran = null; // the system of the last run, as it was then, with its data and its records
   let now = 0; // the instant that is told
   let keepTimer = 0;
 
-  const all = (part) => system.parts.filter((one) => one.part === part);
-  const setUp = () => system.parts[0];
+  const all = (part, { parts } = system) => parts.filter((one) => one.part === part);
+  const setUp = ({ parts } = system) => parts[0];
   const ruleOf = ({ budget, order, slack }) => budget | (order << 8) | (slack << 16);
   const ownPolicies = () => policies[setUp().is_global ? "global" : "partitioned"];
   const policyOf = (rules) => ownPolicies().find((one) => ruleOf(one) === rules);
@@ -50,20 +50,22 @@
   // they are until they are moved. Beside the slider any time can be typed, in microseconds: what
   // is wrong with it, the core says.
   function slider(label, part, key, most, follow = () => {}) {
-    const input = element("input", { type: "range", step: "any", min: 0 });
+    const quantum = part.part !== "add_task" && setUp().quantum_ns;
+    const input = element("input", { type: "range", step: quantum || "any", min: 0 });
     const exact = element("input", { type: "number", step: "any", min: 0 });
     exact.addEventListener("change", () => changed(() => {
-      part[key] = typed(exact, 1000, "a time above 0");
+      part[key] = typed(exact, 1000, "a time above 0, up to 104 days");
       follow();
+      if (part.at_ns >= setUp().horizon_ns) chooseHorizon();
     }));
     input.dataset.of = `${part.part} ${all(part.part).indexOf(part)} ${key}`;
     return row(`${label} (µs)`, input, () => {
       const round = 10 ** Math.max(0, Math.floor(Math.log10(input.max / 100)));
-      const step = (part.part !== "add_task" && setUp().quantum_ns) || round;
-      part[key] = Math.max(step, Math.round(input.value / step) * step);
+      const step = quantum || round;
+      part[key] = Math.min(input.max, Math.max(step, Math.round(input.value / step) * step));
       follow();
     }, () => {
-      input.max = most();
+      input.max = Math.min(most(), Number.MAX_SAFE_INTEGER);
       input.value = part[key];
       input.ariaValueText = showTimeline.timeText(part[key]);
       exact.value = part[key] / 1000;
@@ -73,7 +75,9 @@
   // Returns what was typed in so many of the parts' units. An Error says what else was found.
   function typed({ value, min, max, ariaLabel }, scale, allowed) {
     const whole = Math.round(value * scale);
-    if (value === "" || whole < min || (max && whole > max) || (scale > 1 && whole === 0))
+    const most = max || Number.MAX_SAFE_INTEGER;
+    if (value === "" || whole < min || whole > most
+      || (scale > 1 ? whole === 0 : whole !== Number(value)))
       throw new Error(`${ariaLabel}: found ${value || "no number"}; allowed: ${allowed}`);
     return whole;
   }
@@ -85,6 +89,8 @@
       () => { input.value = part[key]; });
   }
 
+  const priorityRow = (part) => number("priority", part, "priority", 0, given.mostPriority);
+
   function policy(label, part) {
     const options = ownPolicies().map((one) => new Option(one.name, ruleOf(one)));
     const select = element("select", {}, ...options);
@@ -94,19 +100,10 @@
     }, () => { select.value = ruleOf(part); });
   }
 
-  // A name, which is refused as in a file; `taken` are those of others.
-  function nameRow(part, taken) {
+  function nameRow(part) {
     const input = element("input", { type: "text" });
-    return row("name", input, () => {
-      const { value, ariaLabel } = input;
-      const [found, allowed] = [
-        [!new RegExp(names.pattern).test(value) || value.length > names.limit, "", names.allowed],
-        [names.reserved.includes(value), "", `a name other than ${names.reserved.join(", ")}`],
-        [taken().includes(value), " a second time", "each name once"],
-      ].flatMap(([applies, ...words]) => (applies ? [words] : []))[0] ?? [];
-      if (allowed) throw new Error(`${ariaLabel}: found '${value}'${found}; allowed: ${allowed}`);
-      part.name = value;
-    }, () => { if (input !== document.activeElement) input.value = part.name; });
+    return row("name", input, () => { part.name = input.value; },
+      () => { if (input !== document.activeElement) input.value = part.name; });
   }
 
   // What it does needs the form to be made anew: the focus goes to the same button there, or, if
@@ -118,12 +115,7 @@
     shown.push(label);
     made.addEventListener("click", () => {
       const { ariaLabel } = made;
-      try {
-        act();
-      } catch (error) {
-        refuse(error.message);
-        return;
-      }
+      if (!isDone(act)) return;
       fillForm();
       const same = [...form.querySelectorAll("button")].find((one) => one.ariaLabel === ariaLabel);
       (same ?? form.querySelector("fieldset > button")).focus();
@@ -132,16 +124,10 @@
     return made;
   }
 
-  // A control whose value says which others there are.
-  function remaking(label) {
-    const control = label.querySelector("input, select");
-    control.addEventListener("change", () => {
-      fillForm();
-      changed();
-      [...form.querySelectorAll("input, select")]
-        .find((one) => one.ariaLabel === control.ariaLabel)?.focus();
-    });
-    return label;
+  // Rows that are there while something holds.
+  function onlyIf(holds, ...rows) {
+    shown.push(() => { for (const one of rows) one.hidden = !holds(); });
+    return rows;
   }
 
   // The scheduler inside a domain; under fp tasks have priorities, in order if they had none.
@@ -149,11 +135,14 @@
     const own = schedulers[domain.scheduler];
     const words = schedulers.filter((one) => one === own || !["executor", "fair"].includes(one));
     const select = element("select", {}, ...words.map((one) => new Option(one)));
-    return remaking(row("scheduler", select, () => {
+    return row("scheduler", select, () => {
       domain.scheduler = schedulers.indexOf(select.value);
       const isFp = select.value.endsWith("fp");
-      tasks.forEach((task, at) => { task.priority = isFp ? task.priority ?? at : null; });
-    }, () => { select.value = schedulers[domain.scheduler]; }));
+      tasks.forEach((task, at) => {
+        task.priority = isFp ? task.priority ?? at : null;
+        if (select.value.startsWith("g")) task.vcpu = null; // its jobs move
+      });
+    }, () => { select.value = schedulers[domain.scheduler]; });
   }
 
   // A text that may change, as names do.
@@ -181,16 +170,16 @@
   }
 
   function serverRows(say, server, ...buttons) {
-    const { period_ns: period } = server;
-    const isPinned = server.part === "add_vcpu" && !setUp().is_global && setUp().pcpus > 1;
+    const { best_effort: isFree, period_ns: period } = server;
+    const isPinned = server.part === "add_vcpu" && !setUp().is_global;
     return under(
       element("h3", {}, textOf(say), ...buttons),
-      ...(isPinned ? [number("pcpu", server, "pcpu")] : []),
-      ...(period ? [
+      ...(isPinned ? onlyIf(() => setUp().pcpus > 1, number("pcpu", server, "pcpu")) : []),
+      ...(isFree ? [] : [
         slider("budget", server, "budget_ns", () => server.period_ns),
-        slider("period", server, "period_ns", () => 2 * period),
-      ] : []),
-      ...(period && "priority" in server ? [number("priority", server, "priority")] : []),
+        slider("period", server, "period_ns", () => 2 * (period || server.period_ns)),
+      ]),
+      ...(!isFree && "priority" in server ? [priorityRow(server)] : []),
     );
   }
 
@@ -201,13 +190,12 @@
   }
 
   // A hop of a flow has no releases of its own. A deadline that is the period follows it.
-  function taskRows(domain, task, scheduler, isHop) {
+  function taskRows(domain, task, isHop) {
     const { period_ns: period, wcet_ns: wcet } = task;
     let isPeriod = task.deadline_ns === period;
-    const others = () => partsOf(domain).filter((one) => one.part === "add_task" && one !== task);
     const heading = element("h3", {}, textOf(() => task.name),
       button("×", () => `no task ${task.name}`, () => remove([task, ...overrunsOf(task)])));
-    const name = nameRow(task, () => others().map((one) => one.name));
+    const name = nameRow(task);
     if (!period || !wcet) return under(heading, name);
     return under(
       heading,
@@ -220,7 +208,7 @@
       }), slider("deadline", task, "deadline_ns", () => 2 * period, () => {
         isPeriod = task.deadline_ns === task.period_ns;
       })]),
-      ...(scheduler.endsWith("fp") ? [number("priority", task, "priority")] : []),
+      ...onlyIf(() => schedulers[domain.scheduler].endsWith("fp"), priorityRow(task)),
     );
   }
 
@@ -289,10 +277,12 @@
     const its = partsOf(domain).filter((one) => one.part === "add_task");
     const [period_ns, wcet_ns] = [4 * (period || 1e7), 2 * (budget || 1e6)];
     const last = Math.max(-1, ...its.map((one) => one.priority ?? -1));
+    const scheduler = schedulers[domain.scheduler];
+    const priority = { executor: 0 }[scheduler] ?? (scheduler.endsWith("fp") ? last + 1 : null);
     return {
       part: "add_task", name: newName("task", its.map((one) => one.name)), etf: [1, 1], kind: 0,
       period_ns, wcet_ns, bcet_ns: wcet_ns, deadline_ns: period_ns, offset_ns: 0, jitter_ns: 0,
-      priority: schedulers[domain.scheduler].endsWith("fp") ? last + 1 : null, vcpu: null,
+      priority, vcpu: null, // in an executor it is a timer
     };
   }
 
@@ -314,34 +304,74 @@
     insert([last, ...partsOf(last)].at(-1), domain, vcpu, newTask(domain, vcpu));
   }
 
+  // The spare of a policy that has one, where none is given: analysis/servers/ertds.py, to the
+  // nanosecond while their hyperperiod is exact as a Number.
+  function giveSpare() {
+    const [spare] = all("set_spare");
+    const { slack, is_global: isGlobal, pcpus, quantum_ns: quantum } = setUp();
+    const servers = all("add_vcpu").filter((one) => !one.best_effort);
+    if (slacks[slack] !== "spare" || spare.budget_ns || !servers.length) return;
+    const period_ns = servers.reduce((sum, one) => leastMultiple(sum, one.period_ns), 1);
+    const groups = Map.groupBy(servers, (one) => (isGlobal ? 0 : one.pcpu));
+    const left = [...groups.values()].map((group) => {
+      const asked = group.map((one) => one.budget_ns * (period_ns / one.period_ns));
+      const most = isGlobal ? pcpus : 1;
+      return Math.min(period_ns, most * period_ns - (most - 1) * Math.max(...asked)
+        - asked.reduce((sum, one) => sum + one, 0));
+    });
+    const budget = Math.min(...left);
+    const budget_ns = Math.max(0, budget - (budget % (quantum || 1)));
+    if (budget_ns) Object.assign(spare, { period_ns, budget_ns });
+  }
+
   // What a file must not say either, in the words of the command line.
   function check() {
+    const { timeText } = showTimeline;
+    const require = (holds, where, found, allowed) => {
+      if (!holds) throw new Error(`${where}: found ${found}; allowed: ${allowed}`);
+    };
+    const pattern = new RegExp(names.pattern);
+    const named = (where, name, taken, allowed) => {
+      require(pattern.test(name) && name.length <= names.limit, where, `'${name}'`, names.allowed);
+      require(!taken.includes(name), where, `'${name}' a second time`, allowed);
+    };
+    const { pcpus } = setUp();
+    require(pcpus <= given.mostPcpus, "pcpus", pcpus, `1 to ${given.mostPcpus}`);
+    const taken = [];
     for (const domain of all("add_domain")) {
+      const where = `domain ${domain.name}`;
       const its = partsOf(domain);
-      const served = its.filter((one) => one.part === "add_vcpu" && !one.best_effort);
-      const { timeText } = showTimeline;
-      const require = (holds, key, found, allowed) => {
-        if (!holds)
-          throw new Error(`domain ${domain.name}: ${key}: found ${found}; allowed: ${allowed}`);
-      };
-      for (const { budget_ns: budget, period_ns: period } of served)
-        require(budget <= period, "budget", `a budget of ${timeText(budget)}`,
+      const [vcpus, tasks] = ["add_vcpu", "add_task"].map((part) =>
+        its.filter((one) => one.part === part));
+      const own = [domain.name];
+      if (vcpus.length > 1) own.push(...vcpus.map((_, at) => `${domain.name}.${at}`));
+      for (const name of own)
+        require(!taken.includes(name), `${where}: name`, `'${name}' a second time`,
+          "each domain once (several vcpus are called name.0, name.1, ...)");
+      taken.push(...own);
+      named(`${where}: name`, domain.name, names.reserved,
+        `a name other than ${names.reserved.join(", ")}`);
+      for (const { best_effort: free, budget_ns: budget, period_ns: period } of vcpus)
+        require(free || budget <= period, `${where}: budget`, `a budget of ${timeText(budget)}`,
           `at most the period, ${timeText(period)}`);
-      for (const { pcpu } of its.filter((one) => one.part === "add_vcpu"))
-        require(pcpu < setUp().pcpus, "pcpu", pcpu, `0 to ${setUp().pcpus - 1}`);
-      const tasks = its.filter((one) => one.part === "add_task");
-      require(!served.length || tasks.length, "task", "a domain without tasks", "at least one");
+      for (const { pcpu } of vcpus)
+        require(pcpu < pcpus, `${where}: pcpu`, pcpu, `0 to ${pcpus - 1}`);
+      require(vcpus.length === 1 || schedulers[domain.scheduler] !== "executor",
+        `${where}: vcpus`, vcpus.length, "one vcpu: an executor is one thread");
+      require(tasks.length, `${where}: task`, "a domain without tasks", "at least one");
+      tasks.forEach((task, at) => named(`${where}: task: name`, task.name,
+        tasks.slice(0, at).map((one) => one.name), "each name once"));
     }
+    all("add_swap").forEach(({ at_ns: at }, number, swaps) =>
+      require(swaps.findIndex((one) => one.at_ns === at) === number, "swap: at", timeText(at),
+        "swaps in order of time, one each"));
   }
 
   function domainRows(domain, at, hops) {
     const its = partsOf(domain);
     const [vcpus, tasks] = ["add_vcpu", "add_task"].map((part) =>
       its.filter((one) => one.part === part));
-    const scheduler = schedulers[domain.scheduler];
     const first = all("add_vcpu").indexOf(vcpus[0]);
-    const taken = () => [...system.data.domains.filter((_, other) => other !== at),
-      ...system.data.vcpus.filter((one) => one.domain !== at)].map((one) => one.name);
     const legend = element("span", {}, textOf(() => domain.name), " ",
       button("×", () => `no domain ${domain.name}`, () => removeDomain(domain)));
     return group(
@@ -349,7 +379,7 @@
       system.data.domains[at].color,
       ...under(
         element("span", { hidden: true }, textOf(() => `domain ${domain.name}`)),
-        nameRow(domain, taken),
+        nameRow(domain),
         schedulerRow(domain, tasks)),
       ...vcpus.flatMap((server, number) => {
         const name = () => system.data.vcpus[first + number].name;
@@ -357,7 +387,7 @@
         const what = server.best_effort ? "best effort: " : "server of ";
         return serverRows(() => `${what}${name()}`, server, ...(vcpus.length > 1 ? [gone] : []));
       }),
-      ...tasks.flatMap((task) => taskRows(domain, task, scheduler, hops.has(task))),
+      ...tasks.flatMap((task) => taskRows(domain, task, hops.has(task))),
       element("div", { className: "adds" },
         button("+ vcpu", () => `another vcpu of ${domain.name}`, () => {
           insert(vcpus.at(-1), { ...vcpus.at(-1) });
@@ -374,19 +404,20 @@
     const tasks = all("add_task");
     const hops = new Set(system.parts.flatMap((one) => one.hops ?? []).map((one) => tasks[one]));
     const swap = button("hot swap", () => "another policy from some instant on", () => {
-      const at_ns = Math.round(setUp().horizon_ns / 4);
+      const last = Math.max(0, ...all("add_swap").map((one) => one.at_ns));
+      const at_ns = Math.round(last + (setUp().horizon_ns - last) / 4);
       const { budget, order, slack } = setUp();
       system.parts.push({ part: "add_swap", at_ns, budget, order, slack });
     });
-    const spare = system.data.servers.some((one) => one.vcpu === SPARE)
-      ? serverRows(() => "spare", all("set_spare")[0]) : [];
+    const [set] = all("set_spare");
+    const spare = onlyIf(() => set.budget_ns, ...serverRows(() => "spare", set));
     const add = button("+ domain", () => "another domain", addDomain);
     form.replaceChildren(
       group("", "",
-        policy("policy", setUp()),
         ...under(
           element("span", { hidden: true, textContent: "system" }),
-          remaking(number("pcpus", setUp(), "pcpus", 1, given.mostPcpus))),
+          policy("policy", setUp()),
+          number("pcpus", setUp(), "pcpus", 1, given.mostPcpus)),
         ...spare, ...all("add_swap").flatMap(swapRows), swap, add),
       ...all("add_domain").map((domain, at) => domainRows(domain, at, hops)),
     );
@@ -394,21 +425,25 @@
 
   // --- the run ---------------------------------------------------------------------------------
 
-  // Gives a run its length: so many first views, and one after the last swap or change; or less,
-  // down to that, until it has few records.
+  // Gives a run its length: so many first views, and a job of each task, with a view after the last
+  // swap or change; or less, down to that view, until it has few records, and further until they
+  // can be drawn.
   function chooseHorizon() {
     const [, view] = dataNow().windows[0].view;
     const least = Math.max(0, ...system.parts.map((one) => one.at_ns ?? 0)) + view;
-    setUp().horizon_ns = Math.max(VIEWS * view, least);
+    const judged = all("add_task").map((one) => (one.period_ns ?? 0) + (one.deadline_ns ?? 0));
+    let horizon = Math.max(VIEWS * view, least, ...judged);
     const isLong = () => {
       try {
-        return !simulate(module, partsNow(), setUp().horizon_ns, RECORD * FEW);
-      } catch {
-        return true; // the run says what is refused
+        simulate(module, partsNow(), horizon, RECORD * (horizon > least ? FEW : MOST));
+      } catch (error) {
+        return error instanceof RangeError; // else the run says what is refused
       }
+      return false;
     };
-    while (setUp().horizon_ns > least && isLong())
-      setUp().horizon_ns = Math.max(Math.floor(setUp().horizon_ns / 2), least);
+    while (horizon > 1 && isLong())
+      horizon = Math.max(Math.floor(horizon / 2), horizon > least ? least : 1);
+    setUp().horizon_ns = horizon;
   }
 
   function dataNow() {
@@ -422,16 +457,26 @@
     return [...system.parts.filter((one) => one.part !== "add_swap"), ...swaps];
   }
 
-  // Runs the system as it is now. An Error says what is refused.
+  // Runs the system as it is now, for less time if that is too much. An Error says what is refused.
   function run(isNew) {
+    giveSpare();
     system.data = dataNow();
     shown.forEach((show) => show());
     check();
-    const parts = partsNow();
     const began = performance.now();
-    const run = simulate(module, parts, setUp().horizon_ns, RECORD * MOST);
-    records = recordsOf(run.records);
+    const simulated = () => simulate(module, partsNow(), setUp().horizon_ns, RECORD * MOST);
+    let run = null;
+    try {
+      run = simulated();
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      chooseHorizon();
+      run = simulated();
+    }
+    const parts = partsNow();
+    const records = recordsOf(run.records);
     const data = { ...system.data, servers: serversNow() };
+    ran = { parts: structuredClone(system.parts), data, records };
     const { view } = data.windows[0];
     const win = windowOf(records, data, (rules) => policyOf(rules).name);
     showTimeline(
@@ -446,11 +491,20 @@
 
   // Runs the system after a change of it, which may refuse what it was given.
   function changed(change = () => {}) {
-    try {
+    isDone(() => {
       change();
       run(false);
+    });
+  }
+
+  // Whether something could be done; why not is said.
+  function isDone(act) {
+    try {
+      act();
+      return true;
     } catch (error) {
       refuse(error.message);
+      return false;
     }
   }
 
@@ -484,7 +538,8 @@
     });
     document.getElementById("tasks").replaceChildren(...rows);
     said.className = "soft";
-    said.textContent = `${records.length} records of ${showTimeline.timeText(setUp().horizon_ns)}, `
+    const horizon = showTimeline.timeText(setUp().horizon_ns);
+    said.textContent = `${ran.records.length} records of ${horizon}, `
       + `simulated and drawn in ${Math.round(took)} ms`;
   }
 
@@ -509,12 +564,12 @@
       const name = element("figcaption", { textContent: vcpu.name, className: "name" });
       const parts = why ? [element("p", { className: "note", textContent: why })]
         : pictureOf(vcpu.name, color, all("add_vcpu")[id], curves,
-          seenSupply(records, id, curves.step));
+          seenSupply(ran.records, id, curves.step));
       return element("figure", { className: "chart card" }, name, ...parts);
     }));
   }
 
-  function pictureOf(name, color, server, { dark, supply, demand, step }, seen) {
+  function pictureOf(name, color, server, { dark, supply, demand, step, lack }, seen) {
     const { timeText } = showTimeline;
     const last = Math.max(dark + 2 * server.period_ns, ...demand.map((one) => one.until));
     const end = Math.round(last * 1.08);
@@ -554,10 +609,15 @@
     const [budget, period, none] = [server.budget_ns, server.period_ns, dark].map(timeText);
     const lacks = seenPoints.find(([time, amount]) => amount < supply(time));
     const from = step ? " in windows that begin with a period" : "";
-    const words = lacks
+    const words = [lacks
       ? `✗ it does not get its budget: ${timeText(lacks[1])} in a window of ${timeText(lacks[0])}`
-      : `${budget} in ${period}: at most ${none} without supply${from}`;
-    return [svg, element("p", { className: `note${lacks ? " bad" : ""}`, textContent: words })];
+      : `${budget} in ${period}: at most ${none} without supply${from}`];
+    if (lack !== Infinity) {
+      const where = lack ? `a window of ${timeText(lack)}` : "longer windows";
+      words.push(`✗ its tasks may ask for more than is guaranteed in ${where}`);
+    }
+    return [svg, ...words.map((textContent) =>
+      element("p", { className: `note${textContent[0] === "✗" ? " bad" : ""}`, textContent }))];
   }
 
   // The system as a file, to be copied or saved.
@@ -579,16 +639,16 @@
   function tellInstant({ detail }) {
     now = detail;
     const at = ({ kind, time, value }) => (kind === Kind.MISS ? value : time); // the deadline
-    const lines = records.filter((one) => at(one) === now).map(sentence).filter(Boolean);
+    const lines = ran.records.filter((one) => at(one) === now).map(sentence).filter(Boolean);
     document.getElementById("instant").replaceChildren(
       ...lines.map((text) => element("li", { textContent: text })));
   }
 
-  const nameOf = (id) => (id === SPARE ? "the spare" : system.data.vcpus[id]?.name);
+  const nameOf = (id) => (id === SPARE ? "the spare" : ran.data.vcpus[id]?.name);
 
   // A record in words; who has a pcpu, with the rule that gave it.
   function sentence(one) {
-    const job = one.task >= 0 && `${system.data.tasks[one.task].name}, job ${one.job},`;
+    const job = one.task >= 0 && `${ran.data.tasks[one.task].name}, job ${one.job},`;
     switch (one.kind) {
       case Kind.RUN: return `pcpu ${one.pcpu}: ${nameOf(one.vcpu)} runs${job ? ` ${job}` : ""} ${whyRuns(one)}`;
       case Kind.IDLE: return `pcpu ${one.pcpu}: ${whyIdle(one)}`;
@@ -605,15 +665,16 @@
 
   // What became of the time from the release of a job to its deadline.
   function whyMissed({ task, job, value: time }) {
-    const { vcpus, tasks } = system.data;
-    const { vcpu } = system.parts.filter((one) => "wcet_ns" in one)[task];
+    const { vcpus, tasks } = ran.data;
+    const { vcpu } = ran.parts.filter((one) => "wcet_ns" in one)[task];
     const domains = vcpus.map((_, at) => at).filter((at) => vcpus[at].domain === tasks[task].domain);
     const its = vcpu === null ? domains : [domains[vcpu]]; // it may be pinned to one of them
-    const release = records.find((one) =>
+    const release = ran.records.find((one) =>
       one.kind === Kind.RELEASE && one.task === task && one.job === job).time;
-    const { is_global: isGlobal, pcpus } = setUp();
-    const where = new Set(isGlobal ? Array(pcpus).keys() : its.map((at) => all("add_vcpu")[at].pcpu));
-    const spent = { ran: 0, domain: 0, empty: 0, others: 0 };
+    const { is_global: isGlobal, pcpus } = setUp(ran);
+    const served = all("add_vcpu", ran);
+    const where = new Set(isGlobal ? Array(pcpus).keys() : its.map((at) => served[at].pcpu));
+    const spent = { ran: 0, domain: 0, stolen: 0, empty: 0, others: 0 };
     const isUnpaid = (one) => one.kind === Kind.IDLE && one.payer === -1; // nobody may have it
     const names = new Set();
     const on = new Map(); // what each pcpu does
@@ -626,6 +687,7 @@
       const runs = [...on.values()].filter((one) => where.has(one.pcpu));
       if (runs.some((one) => one.task === task && one.job === job)) spent.ran += length;
       else if (runs.some((one) => its.includes(one.vcpu))) spent.domain += length;
+      else if (runs.every((one) => one.flags & Flag.STOLEN)) spent.stolen += length;
       else if (its.every((at) => empty.has(at)) || runs.every(isUnpaid)) spent.empty += length;
       else {
         spent.others += length;
@@ -633,7 +695,7 @@
           names.add(nameOf(kind === Kind.RUN ? id : payer)); // who pays for an idle pcpu
       }
     };
-    for (const one of records.filter((one) => one.time <= time)) {
+    for (const one of ran.records.filter((one) => one.time <= time)) {
       pass(one.time);
       if (one.kind === Kind.RUN || one.kind === Kind.IDLE) on.set(one.pcpu, one);
       else if (one.kind === Kind.DEPLETE) empty.add(one.vcpu);
@@ -645,6 +707,7 @@
     const said = [
       [spent.ran, "it ran"],
       [spent.domain, `other jobs of ${own} ran`],
+      [spent.stolen, "its pcpus were stolen"],
       [spent.empty, `${own} had no budget`],
       [spent.others, `others came first${names.size ? ` (${[...names].join(", ")})` : ""}`],
     ];
@@ -654,8 +717,8 @@
 
   // The rules in force, by their words.
   function rulesNow() {
-    const swap = records.findLast((one) => one.kind === Kind.SWAP && one.time <= now);
-    const { order, slack } = swap ? policyOf(swap.value) : setUp();
+    const swap = ran.records.findLast((one) => one.kind === Kind.SWAP && one.time <= now);
+    const { order, slack } = swap ? policyOf(swap.value) : setUp(ran);
     return { order: orders[order], slack: slacks[slack] };
   }
 
@@ -686,6 +749,7 @@
   // Begins with an example, or with what a link has.
   function begin({ name, description = "", parts }) {
     system = { name, parts: structuredClone(parts) };
+    check();
     document.getElementById("description").textContent = description;
     const known = new Set([...examples.map((one) => one.name), name]);
     choice.replaceChildren(...[...known].map((one) => new Option(one)));
@@ -702,7 +766,7 @@
     if (!example) return; // what a link has is shown already
     const [, view] = dataOf(example.parts, colors).windows[0].view;
     history.replaceState(null, "", `#zoom=0ns,${view}ns`);
-    begin(example);
+    isDone(() => begin(example));
   }
 
   // The system of the address, if it has one.
@@ -712,9 +776,9 @@
     try {
       const { name, parts } = JSON.parse(atob(packed));
       begin({ ...exampleOf(name), name, ...(parts && { parts }) });
-    } catch {
+    } catch ({ message }) {
       beginExample(FIRST);
-      refuse("the link has no system of this page");
+      refuse(`the link has no system that runs here: ${message}`);
     }
     return true;
   }

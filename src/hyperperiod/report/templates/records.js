@@ -7,7 +7,7 @@
 
 // Who there is in a system, of the parts that the simulator is told: domains, their vcpus and
 // tasks, servers whose budgets are drawn (`withSpare`: the spare too), and what is seen at first,
-// two periods of the slowest. `colors` are those of the domains.
+// two periods of the slowest, or 20 ms where there are none. `colors` are those of the domains.
 function dataOf(parts, colors, withSpare) {
   const data = { runs: [""], domains: [], vcpus: [], tasks: [], servers: [], overview: null };
   for (const one of parts) {
@@ -37,7 +37,7 @@ function dataOf(parts, colors, withSpare) {
   data.flows = flows.map(({ name }) => name);
   const periods = (part) => Math.max(0, ...all(part).map((one) => one.period_ns ?? 0));
   const pcpus = Array.from({ length: parts[0].pcpus }, () => []);
-  data.windows = [{ view: [0, 2 * (periods("add_vcpu") || periods("add_task"))], pcpus }];
+  data.windows = [{ view: [0, 2 * (periods("add_vcpu") || periods("add_task") || 1e7)], pcpus }];
   return data;
 }
 

@@ -7,8 +7,8 @@
 // are told in their order: numbers, lists, or null for none. A "name", an "etf" and an "sbf" are
 // for others. The run goes up to the instant. What it returns: the bytes of the records, and what
 // was counted, a row for each task, then one for each vcpu, as in hosts/sim/count_rows.h. An Error
-// says what the simulator refuses, or that there are more bytes than these, which ends a run
-// without an end.
+// says what the simulator refuses, a RangeError that there are more bytes than these, which ends a
+// run without an end.
 function simulate(module, parts, untilNs, mostBytes = Infinity) {
   const written = [];
   let left = mostBytes;
@@ -31,7 +31,7 @@ function simulate(module, parts, untilNs, mostBytes = Infinity) {
           total += length;
         }
         left -= total;
-        if (left < 0) throw new Error("too many records to draw");
+        if (left < 0) throw new RangeError("too many records to draw");
         view().setUint32(size, total, true);
         return 0;
       },
@@ -47,7 +47,11 @@ function simulate(module, parts, untilNs, mostBytes = Infinity) {
     const numbers = told.map((key) => values[key]).flatMap((one) =>
       Array.isArray(one) ? [one.length, ...one] : [one ?? -1]);
     const room = exports.room(numbers.length);
-    new BigInt64Array(memory.buffer, room, numbers.length).set(numbers.map(BigInt));
+    const whole = numbers.map(BigInt);
+    const beyond = whole.find((one) =>
+      one !== BigInt.asIntN(64, one) && one !== BigInt.asUintN(64, one));
+    if (beyond !== undefined) throw new Error(`${part}: found ${beyond}; allowed: 64 bits`);
+    new BigInt64Array(memory.buffer, room, numbers.length).set(whole);
     exports[part]();
   }
   exports.start();

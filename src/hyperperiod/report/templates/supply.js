@@ -18,10 +18,20 @@ function following(parts, one, kinds) {
 const partsOfDomain = (parts, domain) =>
   following(parts, domain, ["add_vcpu", "add_task", "add_overrun"]);
 
+// The least common multiple.
+function leastMultiple(one, other) {
+  let [greatest, rest] = [one, other];
+  while (rest) [greatest, rest] = [rest, greatest % rest];
+  return (one / greatest) * other;
+}
+
 const supplyOf = (() => {
   const PERIODIC = 0; // a kind of task
   const BUSY = 2; // one that has no deadline
+  const STEPS = 10000; // so many deadlines are looked at
   const whole = (amount, unit) => (amount - (amount % unit)) / unit; // rounded down
+
+  const sumOf = (list, part) => list.reduce((sum, one) => sum + part(one), 0);
 
   // The least supply after the longest time without any: after it, each period has the budget.
   const sbf = (dark, period, budget) => (window) => {
@@ -49,6 +59,32 @@ const supplyOf = (() => {
     return ranked.slice(0, first < 0 ? ranked.length : first);
   }
 
+  // The first window, which ends at a deadline, in which demand under EDF is above supply; Infinity
+  // if there is none, null if it is not known. With less demand than bandwidth in the long run none
+  // is longer than where the lines that are above demand and below supply meet; with no more none
+  // is after a hyperperiod, for then all is as one before.
+  function firstLack(loads, { dark, supply, period, budget }) {
+    const demand = dbf(loads);
+    const [rate, bandwidth] = [sumOf(loads, (one) => one.wcet_ns / one.period_ns), budget / period];
+    const early = sumOf(loads, ({ period_ns: own, deadline_ns, jitter_ns, wcet_ns }) =>
+      (Math.max(0, own - deadline_ns + jitter_ns) * wcet_ns) / own);
+    const meet = rate < bandwidth ? (early + bandwidth * dark) / (bandwidth - rate) : Infinity;
+    const cycle = loads.reduce((all, one) => leastMultiple(all, one.period_ns), period);
+    const start = Math.max(dark, ...loads.map((one) => one.deadline_ns));
+    const more = (curve) => curve(start + cycle) - curve(start);
+    const last = Math.min(meet, more(demand) <= more(supply) ? start + cycle : Infinity);
+    const after = (window) => Math.min(...loads.map((one) => {
+      const first = one.deadline_ns - one.jitter_ns;
+      return window < one.deadline_ns ? one.deadline_ns
+        : first + (whole(window - first, one.period_ns) + 1) * one.period_ns;
+    }));
+    for (let [window, step] = [after(0), 0]; step < STEPS; window = after(window), step += 1) {
+      if (demand(window) > supply(window)) return window;
+      if (window > last) return Infinity;
+    }
+    return null;
+  }
+
   // A curve for EDF; for fixed priorities one per task, with all above it. None for other orders.
   function demandOf(loads, scheduler) {
     const until = Math.max(...loads.map((one) => one.deadline_ns));
@@ -65,10 +101,11 @@ const supplyOf = (() => {
         && one.deadline_ns <= one.period_ns);
   }
 
-  // The server of the vcpu with this number: { dark, supply, demand, step }, or { why } there is
-  // none. `dark` is the longest time without supply; with a step the supply is that of windows that
-  // begin at its multiples. `policy` has the shapes of supply that are proved of the policy of the
-  // run, and under which priority a server is an ordinary one, if any is.
+  // The server of the vcpu with this number: { dark, supply, demand, step, lack }, or { why } there
+  // is none. `dark` is the longest time without supply; with a step the supply is that of windows
+  // that begin at its multiples; `lack` is the `firstLack`, up to which demand under EDF is drawn.
+  // `policy` has the shapes of supply that are proved of the policy of the run, and under which
+  // priority a server is an ordinary one, if any is.
   return (parts, id, policy, schedulers) => {
     const all = (part) => parts.filter((one) => one.part === part);
     const server = all("add_vcpu")[id];
@@ -102,7 +139,13 @@ const supplyOf = (() => {
     const late = shape === "general" ? period - budget : period; // with the budget before
     const dark = inStep ? period - budget : period - budget + late;
     const supply = sbf(dark, period, budget);
-    return { dark, supply, demand: demandOf(loads, local), step: inStep ? period : 0 };
+    const demand = demandOf(loads, local);
+    let lack = Infinity;
+    if (local === "edf" && loads.length) {
+      lack = firstLack(loads, { dark, supply, period, budget });
+      if (lack && lack < Infinity) demand[0].until = Math.max(demand[0].until, lack);
+    }
+    return { dark, supply, demand, step: inStep ? period : 0, lack };
   };
 })();
 

@@ -30,6 +30,7 @@ const showTimeline = (() => {
   const LONG = 24; // a group with more rows than this is folded ...
   const FEW = 8; // ... to this many at first, and never shows more than this:
   const MOST = 128;
+  const OWN = 3; // the rank of the rows that the target is about
   const LEGS = 60; // more arrows of flows than this in a view are drawn for one item only
   const CROWD = 20; // records in a pixel: with more, a window is drawn as columns
   const OTHERS = -1; // in the overview: domains that are not told apart, and stolen time

@@ -97,6 +97,10 @@ const tomlOf = (() => {
     const vcpus = domains.flatMap((one) => one.vcpus.map((_, at) =>
       (one.vcpus.length > 1 ? `${one.name}.${at}` : one.name)));
     if (parts.some((one) => one.ring)) throw new Error("a ring, which a file gives to a device");
+    const isMoved = ({ period_ns: period, priority, vcpu }) =>
+      period && priority !== all(parts, "add_vcpu")[vcpu].priority;
+    if (keys.given && all(parts, "add_change").some(isMoved))
+      throw new Error("a change to another priority, which in a file only periods make");
     return `${[
       lines("", [
         pair("name", text(name)),

@@ -33,8 +33,8 @@ function rowOf(kind, index, name, domain, run = index % data.runs.length) {
 }
 
 // The rows to show of a group, in order: those that match the filter, else all, else as many as the
-// limit allows, beginning with those that the target has to do with. Those of all runs go together,
-// and all runs have as many pcpus as one would have.
+// limit allows, beginning with those that the target has to do with, of which its own are always
+// shown. Those of all runs go together, and all runs have as many pcpus as one would have.
 function choose(all) {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   const matching = all.filter(({ label, domain }) => {
@@ -45,27 +45,46 @@ function choose(all) {
   if (words.length && (matching.length || kind !== "pcpu")) return matching.slice(0, MOST);
   if (all.length <= LONG) return all;
   const near = neighbours();
-  const rank = (one) => near.get((one.domain ?? one).name) || 0;
-  const bases = new Set([...all].sort((a, b) => rank(b) - rank(a)).map(({ base }) => base));
+  const ranks = new Map(all.map(({ base, domain }) =>
+    [base, near.get(`${kind} ${base}`) || near.get(domain?.name) || 0]));
+  const bases = [...ranks.keys()].sort((a, b) => ranks.get(b) - ranks.get(a));
+  const own = bases.filter((base) => ranks.get(base) === OWN).length;
   const count = kind === "pcpu" ? limit : Math.max(1, Math.floor(limit / data.runs.length));
-  const chosen = [...bases].slice(0, count);
-  return all.filter(({ base }) => chosen.includes(base));
+  const chosen = new Set(bases.slice(0, Math.max(own, count)));
+  return all.filter(({ base }) => chosen.has(base));
 }
 
-// What the target has to do with, by name: its own domain and its pcpus first (2), then the
-// domains that run on those pcpus (1).
+// What the target has to do with: by kind and base its own tasks and the servers that they run on
+// (OWN), then its pcpus; by name the domains of its tasks (2), then those that run on its pcpus (1).
 function neighbours() {
   const near = new Map();
-  if (!target) return near;
-  const { task, pcpu } = target.moment;
-  const pcpus = task < 0 ? [pcpu ?? []].flat() : executions(target.win)[task].map((one) => one[2]);
-  for (const one of new Set(pcpus)) {
-    near.set(`pcpu ${baseOf(one)}`, 2);
-    const spans = target.win.pcpus[one];
-    for (let at = 0; at < spans.length; at += SPAN)
-      if (spans[at + 2] >= 0) near.set(domainOf(spans[at + 2]).name, 1);
+  if (!target?.win) return near;
+  const { win, moment } = target;
+  const tasks = tasksOf(target);
+  const ran = tasks.flatMap((task) => executions(win)[task].map((one) => one[2]));
+  for (const pcpu of new Set([moment.pcpu ?? ran].flat())) {
+    near.set(`pcpu ${baseOf(pcpu)}`, 2);
+    const spans = win.pcpus[pcpu];
+    for (let at = 0; at < spans.length; at += SPAN) {
+      if (spans[at + 2] < 0) continue;
+      near.set(domainOf(spans[at + 2]).name, 1);
+      if (tasks.includes(spans[at + 5])) near.set(`server ${serverName(spans[at + 2])}`, OWN);
+    }
   }
-  return task < 0 ? near : near.set(data.domains[data.tasks[task].domain].name, 2);
+  for (const task of tasks) {
+    near.set(data.domains[data.tasks[task].domain].name, 2);
+    near.set(`task ${baseOf(task)}`, OWN);
+  }
+  return near;
+}
+
+// The task of a job that is asked for; of an item those of its flow.
+function tasksOf({ win, moment: { task, flow } }) {
+  if (task >= 0) return [task];
+  const found = new Set();
+  for (let at = 0; at < win.items.length; at += ITEM)
+    if (win.items[at] === flow) found.add(win.items[at + 3]);
+  return [...found];
 }
 
 // By task: start, end, pcpu and job of each stretch of execution in a window.
