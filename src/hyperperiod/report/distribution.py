@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.trace.format import Header, Kind, Records
+from hyperperiod.trace.format import Header, Kind, Records, of_kinds
 
 Task = tuple[str, str]
 """A task by domain and name."""
@@ -72,7 +72,7 @@ class ResponseCounts:
 
     def add(self, chunk: Records) -> None:
         """Counts the jobs that complete in this chunk of records."""
-        for task, done in by_task(chunk[chunk["kind"] == Kind.COMPLETE]):
+        for task, done in by_task(of_kinds(chunk, Kind.COMPLETE)):
             if self._header["tasks"][task]["deadline_ns"]:
                 self._parts[task].append(np.unique(done["value"], return_counts=True))
 
@@ -92,7 +92,7 @@ class ResponseCounts:
 
 def by_task(records: Records) -> Iterator[tuple[int, Records]]:
     """The records of each task, in the order in which they came."""
-    ordered = records[np.argsort(records["task"], kind="stable")]
+    ordered = records.take(np.argsort(records["task"], kind="stable"))
     tasks, first = np.unique(ordered["task"], return_index=True)
     return zip(tasks.tolist(), np.split(ordered, first[1:]), strict=False)
 

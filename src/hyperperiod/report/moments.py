@@ -28,6 +28,7 @@ from hyperperiod.trace.format import (
     end_ns,
     first_after,
     items_of,
+    of_kinds,
 )
 
 FIRST_MISS: Final = "first miss"
@@ -145,14 +146,14 @@ class Survey:
     def add(self, chunk: Records) -> None:
         """Looks for moments in these records, which follow those of the call before."""
         self._last_ns = end_ns(chunk)
-        chunk = chunk[np.isin(chunk["kind"], _KINDS)]
+        chunk = of_kinds(chunk, *_KINDS)
         if len(self._last_hop):
             chunk = np.concatenate((chunk, *self._items(chunk)))
-        released = np.concatenate((self._in_flight, chunk[chunk["kind"] == Kind.RELEASE]))
+        released = np.concatenate((self._in_flight, of_kinds(chunk, Kind.RELEASE)))
         self._in_flight = unfinished(self._in_flight, chunk)
-        for task, done in by_task(chunk[chunk["kind"] == Kind.COMPLETE]):
+        for task, done in by_task(of_kinds(chunk, Kind.COMPLETE)):
             self._see_closest(task, done)
-        for task, missed in by_task(chunk[chunk["kind"] == Kind.MISS]):
+        for task, missed in by_task(of_kinds(chunk, Kind.MISS)):
             if task not in self._missed:
                 own = released[released["task"] == task]
                 self._see_missed(task, own[own["job"] == missed["job"][0]])
@@ -173,24 +174,26 @@ class Survey:
 
     def _items(self, chunk: Records) -> tuple[Records, Records, Records]:
         """The releases, completions and misses of items, as of jobs; notes what was dropped."""
-        came = chunk[chunk["kind"] == Kind.ITEM]
+        came = of_kinds(chunk, Kind.ITEM)
         flow, hop, _ = items_of(came["value"])
-        released = self._as_jobs(came[hop == 0], Kind.RELEASE)
+        released = self._as_jobs(came.compress(hop == 0), Kind.RELEASE)
         released["value"] = released["time_ns"] + self._deadlines_ns[released["task"]]
-        at_last_hop = np.concatenate((self._at_last_hop, came[hop == self._last_hop[flow]]))
-        done = chunk[chunk["kind"] == Kind.COMPLETE]
+        at_last_hop = np.concatenate(
+            (self._at_last_hop, came.compress(hop == self._last_hop[flow]))
+        )
+        done = of_kinds(chunk, Kind.COMPLETE)
         _, left, by = np.intersect1d(job_keys(at_last_hop), job_keys(done), return_indices=True)
         self._at_last_hop = np.delete(at_last_hop, left)
-        finished = self._as_jobs(at_last_hop[left], Kind.COMPLETE)
+        finished = self._as_jobs(at_last_hop.take(left), Kind.COMPLETE)
         finished["time_ns"] = done["time_ns"][by]
         begun = np.concatenate((self._in_flight, released))
         _, first, last = np.intersect1d(job_keys(begun), job_keys(finished), return_indices=True)
-        finished = finished[last]
+        finished = finished.take(last)
         finished["value"] = finished["time_ns"] - begun["time_ns"][first]
-        finished = finished[np.argsort(finished["time_ns"], kind="stable")]
+        finished = finished.take(np.argsort(finished["time_ns"], kind="stable"))
         missed = finished[finished["value"] > self._deadlines_ns[finished["task"]]]
         missed["kind"] = Kind.MISS
-        for task, lost in by_task(self._as_jobs(chunk[chunk["kind"] == Kind.DROP], Kind.DROP)):
+        for task, lost in by_task(self._as_jobs(of_kinds(chunk, Kind.DROP), Kind.DROP)):
             at_ns = int(lost["time_ns"][0])
             moment = self._moment(task, FIRST_DROP, int(lost["job"][0]), at_ns, 0)
             self._dropped.setdefault(task, replace(moment, finish_ns=at_ns))
@@ -280,7 +283,7 @@ def first_difference(
 
 def _ends(pieces: Iterable[Records]) -> NDArray[np.uint64]:
     """When jobs end, with their task, number and response, a row each, in this order."""
-    done = [piece[piece["kind"] == Kind.COMPLETE] for piece in pieces]
+    done = [of_kinds(piece, Kind.COMPLETE) for piece in pieces]
     columns = [
         np.concatenate([np.empty(0, np.uint64), *(one[key] for one in done)])
         for key in ("time_ns", "task", "job", "value")

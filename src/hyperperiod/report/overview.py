@@ -26,6 +26,7 @@ from hyperperiod.trace.format import (
     Kind,
     Records,
     end_ns,
+    of_kinds,
 )
 from hyperperiod.trace.interval_arrays import IntervalArray, interval_array
 
@@ -124,16 +125,15 @@ class Overview:
 
     def add(self, chunk: Records) -> None:
         """Adds these records, which follow those of the call before."""
-        kinds = chunk["kind"]
-        decided = chunk[(kinds == Kind.RUN) | (kinds == Kind.IDLE)]
+        decided = of_kinds(chunk, Kind.RUN, Kind.IDLE)
         for pcpu, last in enumerate(self._last):
-            own = np.concatenate((last, decided[decided["pcpu"] == pcpu]))
+            own = np.concatenate((last, decided.compress(decided["pcpu"] == pcpu)))
             self._add_spans(pcpu, interval_array(np.concatenate((own, chunk[-1:])), pcpu))
             self._last[pcpu] = own[-1:].copy()
         self._since_ns = end_ns(chunk)
-        missed = chunk[kinds == Kind.MISS]
+        missed = of_kinds(chunk, Kind.MISS)
         np.add.at(self._misses, (missed["task"], self._column(missed["value"])), 1)
-        done = chunk[kinds == Kind.COMPLETE]
+        done = of_kinds(chunk, Kind.COMPLETE)
         at = done["task"], self._column(done["time_ns"])
         np.maximum.at(self._longest, at, done["value"].astype(np.int64))
 
@@ -158,7 +158,7 @@ class Overview:
     def _add_spans(self, pcpu: int, spans: IntervalArray) -> None:
         """Adds what a pcpu did; the first span began before, and is counted up to here."""
         spans["start_ns"] = np.maximum(spans["start_ns"], self._since_ns)
-        spans = spans[spans["end_ns"] > spans["start_ns"]]
+        spans = spans.compress(spans["end_ns"] > spans["start_ns"])
         vcpus = np.where(spans["kind"] == Kind.RUN, spans["vcpu"], NONE).astype(np.int64)
         begin = np.flatnonzero(np.diff(vcpus, prepend=self._ran[pcpu]))
         np.add.at(self._switches[pcpu], self._column(spans["start_ns"][begin]), 1)
@@ -167,14 +167,14 @@ class Overview:
         flags = spans["flags"]
         who = np.where(flags & STOLEN, self._thief, self._domain[vcpus])
         self._spread(self._time[pcpu], who, spans)
-        charged = spans[flags & EXTRA == 0]
+        charged = spans.compress(flags & EXTRA == 0)
         self._spread(self._paid, self._server[charged["payer"]], charged)
-        twice = charged[charged["flags"] & SECOND_PAYER != 0]
+        twice = charged.compress(charged["flags"] & SECOND_PAYER != 0)
         self._spread(self._paid, self._server[twice["vcpu"]], twice)
 
     def _spread(self, rows: _Numbers, row: _Numbers, spans: IntervalArray) -> None:
         """Adds the length of each span to its row, column by column; row -1 is nobody's."""
-        spans, row = spans[row >= 0], row[row >= 0]
+        spans, row = spans.compress(row >= 0), row[row >= 0]
         starts, ends = spans["start_ns"].astype(np.int64), spans["end_ns"].astype(np.int64)
         first = starts // self._column_ns
         pieces = (ends - 1) // self._column_ns - first + 1

@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperperiod.report.meter import Meter
-from hyperperiod.trace.format import EXTRA, NONE, RECORD, SECOND_PAYER, Header, Kind, Records
+from hyperperiod.trace.format import (
+    EXTRA,
+    NONE,
+    RECORD,
+    SECOND_PAYER,
+    Header,
+    Kind,
+    Records,
+    of_kinds,
+)
 
 _IDS = 1 << 16
 
@@ -63,8 +72,7 @@ class State:
 
     def add(self, chunk: Records) -> None:
         """Follows the state of the servers over these records."""
-        kinds = chunk["kind"]
-        decided = chunk[(kinds == Kind.RUN) | (kinds == Kind.IDLE)]
+        decided = of_kinds(chunk, Kind.RUN, Kind.IDLE)
         self._decide(decided)
         self._account(chunk)
         self.in_flight = unfinished(self.in_flight, chunk)
@@ -72,7 +80,7 @@ class State:
 
     def _decide(self, decided: Records) -> None:
         """A vcpu that goes on with another task has a new record, but nothing else changes."""
-        ordered = decided[np.argsort(decided["pcpu"], kind="stable")]
+        ordered = decided.take(np.argsort(decided["pcpu"], kind="stable"))
         pcpus, first = np.unique(ordered["pcpu"], return_index=True)
         before = np.roll(ordered, 1)
         before[first] = self._last[pcpus]
@@ -114,12 +122,11 @@ class State:
 
 def unfinished(before: Records, chunk: Records, kind: Kind = Kind.RELEASE) -> Records:
     """The records of a kind, of jobs that are open after a chunk; `before`: those before it."""
-    kinds = chunk["kind"]
-    released = np.concatenate((before, chunk[kinds == kind]))
+    released = np.concatenate((before, of_kinds(chunk, kind)))
     if not len(released):
         return released
-    done = job_keys(chunk[kinds == Kind.COMPLETE])
-    return released[~np.isin(job_keys(released), done, assume_unique=True)]
+    done = job_keys(of_kinds(chunk, Kind.COMPLETE))
+    return released.compress(~np.isin(job_keys(released), done, assume_unique=True))
 
 
 def job_keys(records: Records) -> NDArray[np.uint64]:

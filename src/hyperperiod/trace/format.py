@@ -357,6 +357,14 @@ def counted(pieces: Iterable[Records], progress: Progress) -> Iterator[Records]:
         progress(done)
 
 
+def of_kinds(records: Records, *kinds: Kind) -> Records:
+    """The records of these kinds. With booleans as the index numpy takes thirty times as long."""
+    found = records["kind"] == kinds[0]
+    for kind in kinds[1:]:
+        found |= records["kind"] == kind
+    return records.compress(found)
+
+
 def end_ns(records: Records) -> int:
     """When the trace ends: the time of its last record (0 for an empty one)."""
     return int(records["time_ns"][-1]) if len(records) else 0

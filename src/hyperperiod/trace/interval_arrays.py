@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hyperperiod.trace.format import Header, Kind, Records, chunks, end_ns
+from hyperperiod.trace.format import Header, Kind, Records, chunks, end_ns, of_kinds
 
 INTERVAL: Final = np.dtype(
     [
@@ -38,7 +38,7 @@ def interval_array(records: Records, pcpu: int) -> IntervalArray:
         return chosen
     chosen["end_ns"][:-1] = chosen["start_ns"][1:]
     chosen["end_ns"][-1] = end_ns(records)
-    return chosen[chosen["end_ns"] > chosen["start_ns"]]
+    return chosen.compress(chosen["end_ns"] > chosen["start_ns"])
 
 
 def interval_arrays(header: Header, records: Records) -> list[IntervalArray]:
@@ -60,8 +60,8 @@ def merged(found: IntervalArray, fields: tuple[str, ...]) -> IntervalArray:
 
 
 def _decisions(chunk: Records, pcpu: int) -> IntervalArray:
-    kinds = chunk["kind"]
-    wanted = chunk[(chunk["pcpu"] == pcpu) & ((kinds == Kind.RUN) | (kinds == Kind.IDLE))]
+    decided = of_kinds(chunk, Kind.RUN, Kind.IDLE)
+    wanted = decided.compress(decided["pcpu"] == pcpu)
     result = np.zeros(len(wanted), INTERVAL)
     result["start_ns"] = wanted["time_ns"]
     result["until_ns"] = wanted["value"]
