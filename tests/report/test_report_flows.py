@@ -55,7 +55,7 @@ def test_the_number_of_dropped_items_leads_to_the_first(tmp_path: Path) -> None:
     assert len(views) == sum(flow.dropped > 0 for flow in result.flows)
     first_ns = int(drops["time_ns"][0])
     assert any(int(start) <= first_ns <= int(end) for start, end in views)
-    assert all(int(end) > int(start) for start, end in views)
+    assert all(int(end) - int(start) > 1_000_000 for start, end in views), "too short to see why"
 
 
 def test_responses_of_flows_lead_to_items_that_took_so_long(tmp_path: Path) -> None:
