@@ -77,6 +77,7 @@ def test_nothing_is_lost_without_a_script(pages: Path) -> None:
     shown = [int(number) for hidden, number in rows if not hidden]
     assert len(shown) == ROWS
     assert DOMAINS - 2 in shown, "the row with a miss is among those shown"
+    assert text.count('title="show the median response') <= ROWS
 
 
 SAY = """

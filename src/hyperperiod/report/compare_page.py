@@ -74,7 +74,10 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """One task or flow in every run; `best` is the least of the longest responses that differ."""
+    """One task, or a flow, whose domain is "", in every run.
+
+    `best` is the least of the longest responses that differ.
+    """
 
     domain: str
     task: str
@@ -230,7 +233,7 @@ def _difference(rows: Sequence[ComparedRow], names: Sequence[str]) -> Difference
     ]
     full = max(filter(math.isfinite, known)) or 1
     return Difference(
-        f"{what} of {row.domain} · {row.task}: {', '.join(ends)}{ratio}.",
+        f"{what} of {row.domain or 'flow'} · {row.task}: {', '.join(ends)}{ratio}.",
         tuple(min(1.0, (amount or 0.0) / full) for amount in amounts),
         tuple(words),
     )
@@ -249,7 +252,7 @@ def _task_rows(results: Sequence[RunResult]) -> list[ComparedRow]:
 def _flow_rows(results: Sequence[RunResult]) -> list[ComparedRow]:
     """Returns a row for each flow, with a cell for each run."""
     flows = zip(*(result.flows for result in results), strict=True)
-    return [_row_of("flow", same[0].name, same) for same in flows]
+    return [_row_of("", same[0].name, same) for same in flows]
 
 
 def _row_of(domain: str, task: str, results: Sequence[RunTask | RunFlow]) -> ComparedRow:

@@ -53,7 +53,7 @@ _STEP: Final = 1 << 14
 """Records of the first run that are compared at once: most runs differ early."""
 
 Who = tuple[str, str]
-"""A task by domain and name, or ("flow", its name)."""
+"""A task by domain and name; a flow by "", which no domain is called, and its name."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ReportMoment:
     @property
     def name(self) -> str:
         """Whose job or item it is, as in `brakes.wheel` or `flow command`."""
-        return (" " if self.task is None else ".").join(self.who)
+        return f"flow {self.who[1]}" if self.task is None else ".".join(self.who)
 
     @property
     def title(self) -> str:
@@ -130,7 +130,7 @@ class Survey:
         flows = header.get("flows", [])
         self._tasks = len(header["tasks"])
         self._who = [(one["domain"], one["name"]) for one in header["tasks"]]
-        self._who += [("flow", flow["name"]) for flow in flows]
+        self._who += [("", flow["name"]) for flow in flows]
         self._deadlines_ns = np.array(
             [one["deadline_ns"] or 0 for one in (*header["tasks"], *flows)], np.uint64
         )

@@ -190,7 +190,7 @@ def write_report(
     flows = fold(flow_lines, [row.misses + row.dropped for row in flow_lines])
     # Typical responses lead into the timeline only where a row is seen at once: there may be many.
     seen = {(row.domain, row.name): row.response for row, hidden in tasks.pairs if not hidden}
-    seen |= {("flow", row.name): row.response for row, hidden in flows.pairs if not hidden}
+    seen |= {("", row.name): row.response for row, hidden in flows.pairs if not hidden}
     read_trace = None if trace_path is None else _read_trace(trace_path, seen, progress)
     found = {} if read_trace is None else read_trace.responses
     chosen = None if read_trace is None else read_trace.chosen

@@ -242,13 +242,14 @@ def _around(records: Records, moment: ReportMoment, least: int, limit: int) -> R
 def view_of(moment: ReportMoment, window: ReportWindow, last_ns: int) -> Span:
     """The moment with half as much around it, as far as the window goes if that has a length.
 
+    Of an instant, such as that of a drop, with a sixteenth of the window on each side.
     Of a response many times as long as its deadline, as in an overload, only the decisive end.
     """
     until_ns = max(moment.until_ns(last_ns), moment.deadline_ns)
     span_ns = until_ns - moment.release_ns
     if moment.deadline_ns:
         span_ns = min(span_ns, 4 * (moment.deadline_ns - moment.release_ns))
-    margin_ns = max(span_ns // 2, 50)
+    margin_ns = max(span_ns // 2, 50) if span_ns else (window.end_ns - window.start_ns) // 16
     start_ns = moment.release_ns if moment.reason == FIRST_MISS else until_ns - span_ns
     if window.start_ns == window.end_ns:  # one busy instant: some columns before it
         return max(0, window.end_ns - last_ns // 64), window.end_ns
