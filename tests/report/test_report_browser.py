@@ -25,12 +25,17 @@ from hyperperiod.trace.jobs import Job, jobs
 pytestmark = needs_browser
 SYSTEMS = Path(__file__).parents[2] / "systems"
 SAVE = """
-  URL.createObjectURL = (blob) => {
-    const reader = new FileReader();
-    reader.onload = () => { document.body.dataset[blob.type.slice(6, 9)] = reader.result; };
-    reader.readAsDataURL(blob);
-    return "#";
+  const kept = document.body.dataset;
+  const Plain = Blob;
+  Blob = function ([text], of) {
+    kept.svg = `base64,${btoa(unescape(encodeURIComponent(text)))}`;
+    return new Plain([text], of);
   };
+  HTMLCanvasElement.prototype.toBlob = function (take) {
+    kept.png = this.toDataURL();
+    take(new Plain([]));
+  };
+  URL.createObjectURL = () => "#";
   document.querySelector("[data-do=svg]").click();
   document.querySelector("[data-do=png]").click();
 """
