@@ -51,7 +51,7 @@ const supplyOf = (() => {
     if (scheduler === "fifo") return tasks.filter((one) => !isBusy(one));
     const key = { dm: "deadline_ns", fp: "priority" }[scheduler] ?? "period_ns";
     const place = (one) => (key !== "priority" && isBusy(one) ? Infinity : one[key]);
-    const ranked = tasks.toSorted((one, other) => {
+    const ranked = [...tasks].sort((one, other) => {
       const [own, its] = [place(one), place(other)];
       return own === its ? 0 : own < its ? -1 : 1;
     });
