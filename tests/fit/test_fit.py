@@ -258,6 +258,9 @@ def test_what_depends_on_others_is_not_called_optimal(more: dict[str, Any], stat
     found = fit(system_of(domain("a", 10, 2), domain("b", 20, 2), pcpus=1, **more), QUICK)
     assert found.status == status
     assert ("search" in found.bandwidth_bounds) == (status == "optimal")
+    each = (task(10, 2).replace(vcpu=0), task(20, 2).replace(name="u", vcpu=1))
+    two = Domain(name="two", vcpus=2, tasks=each)
+    assert fit(system_of(two, pcpus=1, **more), QUICK).status == status
 
 
 def test_inner_interfaces_that_were_computed_prove_nothing_impossible() -> None:

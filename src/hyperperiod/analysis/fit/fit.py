@@ -359,12 +359,11 @@ class _Fit:
             else:
                 found = Fraction(outcome.bound, prices_of(self.system.overheads).scale)
                 fitted.cost_bound = max(found, fitted.cost_bound or found)
-        fitted.exhausted = outcome.optimal
+        fitted.exhausted = outcome.optimal and by_itself
         if outcome.choice is not None:
             fitted.choice = outcome.choice
             last = least is self.options.least
-            proved = outcome.optimal and last and by_itself
-            fitted.status = "optimal" if proved else "fitted"
+            fitted.status = "optimal" if fitted.exhausted and last else "fitted"
         elif fitted.choice is None:
             fitted.status, fitted.reason = self._nothing(problem, outcome, test)
 
