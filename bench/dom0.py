@@ -109,7 +109,10 @@ def request(dom0: Sequence[str], batch: Sequence[str], seed: int) -> SessionRequ
 
 
 def seen(session: ServiceSession) -> Seen:
-    """What a session came to."""
+    """What the records of a session, in which dom0 is vcpu 0, and its pages say after the ramp.
+
+    One page has to have come by then, and dom0 have a server of its own: else packets are unknown.
+    """
     came = session.pages[session.pages["there_ns"] >= RAMP_NS]
     responses = came["there_ns"] - came["asked_ns"]
     intervals = interval_array(session.records, 0)

@@ -121,12 +121,15 @@ def test_a_system_after_a_result_is_run_as_that_was(tmp_path: Path, seed: int) -
     assert "in longer.toml" in done.stderr
 
 
-def test_of_several_seeds_there_is_a_run_with_each() -> None:
+def test_of_several_seeds_there_is_a_run_with_each(tmp_path: Path) -> None:
     arguments = (OVERLOAD, "--horizon", "700ms")
     done = run("compare", *arguments, "--seed", "3,1", "--json")
     alone = [run("simulate", *arguments, "--seed", seed, "--json").stdout for seed in "31"]
     assert json.loads(done.stdout)["results"] == [json.loads(text) for text in alone]
-    text = run("compare", *arguments, "--policies", "ptps,crps", "--seed", "3,1").stdout
+    page = tmp_path / "page.html"
+    several = ("--policies", "ptps,crps", "--seed", "3,1", "--report", str(page))
+    text = run("compare", *arguments, *several).stdout
+    assert "with ptps, seed 3 and ptps, seed 1, " in page.read_text()
     names = ("ptps, seed 3", "ptps, seed 1", "crps, seed 3", "crps, seed 1")
     assert all(name in text for name in names)
     done = run("compare", *arguments, "--seed", "3,3")

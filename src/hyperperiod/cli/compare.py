@@ -126,7 +126,7 @@ def compare(
             f"found {len(systems)} systems; allowed: one, and before it results that end in .json"
         )
     if kept:
-        _refuse_with_files(ctx, report_file)
+        _refuse_with_files(ctx)
         results, names = _kept([*kept, *systems]), [Path(file).name for file in [*kept, *systems]]
         require_values(guards, [result.host for result in results])
     else:
@@ -155,27 +155,21 @@ def compare(
         ctx.exit(EXIT_MISSED)
 
 
-def _refuse_with_files(ctx: click.Context, report_file: str | None) -> None:
+_OF_RUNS = {
+    *("policies", "hosts", "place", "cpus", "thefts", "kernel", "horizon_ns", "seeds"),
+    "report_file",
+}
+
+
+def _refuse_with_files(ctx: click.Context) -> None:
     """UsageError if an option for runs is given with results, which are there already."""
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name in (
-            "policies",
-            "hosts",
-            "place",
-            "cpus",
-            "thefts",
-            "kernel",
-            "horizon_ns",
-            "seeds",
-        )
-        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    ]
-    if report_file is not None:
-        given.append("--report")
-    if given:
-        option = given[0].replace("-ns", "").replace("place", "in").replace("seeds", "seed")
-        raise click.UsageError(f"found {option} with results; allowed: with a system")
+    for option in ctx.command.params:
+        if (
+            option.name in _OF_RUNS
+            and ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        ):
+            found = option.opts[0]
+            raise click.UsageError(f"found {found} with results; allowed: with a system")
 
 
 def _kept(files: list[str]) -> list[RunResult]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -104,10 +104,15 @@ def read_policies(
     if text is None:
         return None
     policies = [_policy(name.strip()) for name in text.split(",")]
-    for index, policy in enumerate(policies):
-        if any(policy.rules == other.rules for other in policies[:index]):
-            raise click.BadParameter(f"found {policy} a second time; allowed: each once")
+    _require_each_once(policies, [policy.rules for policy in policies])
     return policies
+
+
+def _require_each_once(found: Sequence[object], keys: Sequence[object]) -> None:
+    """BadParameter for what has the key of one before it."""
+    for index, (one, key) in enumerate(zip(found, keys, strict=True)):
+        if key in keys[:index]:
+            raise click.BadParameter(f"found {one} a second time; allowed: each once")
 
 
 def read_hosts(_ctx: click.Context, _param: click.Parameter, text: str | None) -> list[str] | None:
@@ -127,9 +132,7 @@ def read_hosts(_ctx: click.Context, _param: click.Parameter, text: str | None) -
 def read_seeds(ctx: click.Context, param: click.Parameter, text: str) -> list[int]:
     """Several seeds, separated by commas, each once."""
     seeds = [_SEED.convert(one.strip(), param, ctx) for one in text.split(",")]
-    for index, seed in enumerate(seeds):
-        if seed in seeds[:index]:
-            raise click.BadParameter(f"found {seed} a second time; allowed: each once")
+    _require_each_once(seeds, seeds)
     return seeds
 
 

@@ -224,11 +224,7 @@ def _difference(rows: Sequence[ComparedRow], names: Sequence[str]) -> Difference
     known = [one for one in amounts if one is not None]
     ends = [
         f"{words[amounts.index(end)]} with "
-        + " and ".join(
-            ", ".join(
-                name for name, amount in zip(names, amounts, strict=True) if amount == end
-            ).rsplit(", ", 1)
-        )
+        + _together([name for name, amount in zip(names, amounts, strict=True) if amount == end])
         for end in (max(known), min(known))
     ]
     full = max(filter(math.isfinite, known)) or 1
@@ -237,6 +233,11 @@ def _difference(rows: Sequence[ComparedRow], names: Sequence[str]) -> Difference
         tuple(min(1.0, (amount or 0.0) / full) for amount in amounts),
         tuple(words),
     )
+
+
+def _together(names: Sequence[str]) -> str:
+    *most, last = names
+    return " and ".join(filter(None, [", ".join(most), last]))
 
 
 def _task_rows(results: Sequence[RunResult]) -> list[ComparedRow]:

@@ -200,12 +200,12 @@ class Tabulator:
             return None, floor
         bandwidth = Fraction(found.budget_ns, found.period_ns)
         certain = found.exact and shape is not Shape.HARMONIC
-        certain = certain and self.by_itself(domain) and are_exact(components, contract)
+        certain = certain and self._by_interface(domain) and are_exact(components, contract)
         return found.period_ns, bandwidth if certain else floor
 
     def _exact(self, domain: Domain) -> bool:
         """Whether no budget below the least found serves a domain; else that is all tests say."""
-        if self.coupled or not self.by_itself(domain):
+        if not self.by_itself(domain):
             return False
         try:
             contract = contract_under(self.system.policy, domain, self.system.sbf)
@@ -214,7 +214,11 @@ class Tabulator:
             return False
 
     def by_itself(self, domain: Domain) -> bool:
-        """Whether all that a domain needs is said by its tasks and its own interface.
+        """Whether what is proved of a domain depends on no other, nor on what overheads take."""
+        return not self.coupled and self._by_interface(domain)
+
+    def _by_interface(self, domain: Domain) -> bool:
+        """Whether all that a domain needs, without overheads, is said by its tasks and interface.
 
         Else the servers beside it may prove that it needs less, or inner ones other than those that
         were computed.
@@ -412,7 +416,7 @@ def items_of(
             given=bool(_period_ns(domain)),
             step_ns=tabulator.budget_step_ns(domain),
             whole=tables[i].whole and len(kept[i]) == len(tables[i].budgets),
-            by_itself=not tabulator.coupled and tabulator.by_itself(domain),
+            by_itself=tabulator.by_itself(domain),
         )
         for i, domain in served
     ]
