@@ -23,7 +23,7 @@ import mmap
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal, NamedTuple, NotRequired, TypedDict, cast
+from typing import Any, BinaryIO, Final, Literal, NamedTuple, NotRequired, TypedDict, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,7 @@ RECORD: Final = np.dtype(
 )
 
 Records = NDArray[np.void]
+Values = TypeVar("Values", int, NDArray[Any])
 Progress = Callable[[int], None]
 
 
@@ -400,11 +401,11 @@ def signed(value: int) -> int:
 
 def item_of(value: int) -> Item:
     """The item in the value of an item or drop record."""
-    return Item(value >> 48, value >> 32 & 0xFFFF, value & 0xFFFFFFFF)
+    return Item(*items_of(value))
 
 
-def items_of(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The flows, hops and numbers of the items in the values of such records."""
+def items_of(values: Values) -> tuple[Values, Values, Values]:
+    """The flows, hops and numbers of the items in the values of such records, or in one of them."""
     return values >> 48, values >> 32 & 0xFFFF, values & 0xFFFFFFFF
 
 

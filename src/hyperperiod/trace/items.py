@@ -5,7 +5,7 @@ An item that was still on its way at the end has an empty finish, and so has one
 Items are sorted by flow, in file order, and then by number.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,13 +46,8 @@ def items(header: Header, records: Records) -> list[FlowItem]:
 
 def visits(records: Records) -> Iterator[tuple[Record, Item]]:
     """The records that say where items are, with the item: item, drop, and the hop's complete."""
-    return visits_in(chunks(records))
-
-
-def visits_in(pieces: Iterable[Records]) -> Iterator[tuple[Record, Item]]:
-    """Each item at each hop, with its record, of a trace whose records come in pieces."""
     carried: dict[tuple[int, int], Item] = {}
-    for piece in pieces:
+    for piece in chunks(records):
         kinds = piece["kind"]
         if not carried and not np.isin(kinds, (Kind.ITEM, Kind.DROP)).any():
             continue
